@@ -1,0 +1,34 @@
+// Graph in, program out: the only way from graph/ to the folders of code generation.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "numlift/codegen/program.h"
+#include "numlift/graph/graph.h"
+#include "numlift/support/result.h"
+
+namespace numlift::codegen {
+
+// Groups the graph's nodes into loop nests, plans buffers, decides loop order and parallel loops.
+// `graph` is verified and has been through the passes.
+Program schedule(Graph graph);
+
+// LLVM code for a scheduled program. Thread safe. keep_ir: NativeCode::ir_text is filled.
+std::unique_ptr<NativeCode> emit_native(const Program& program, bool keep_ir);
+
+struct CompiledProgram {
+  Program program;
+  std::unique_ptr<NativeCode> code;
+  std::string nests_text, ir_text;  // filled when the output_code log or a dump is on
+  double schedule_ms = 0, emit_ms = 0;
+};
+// Passes, schedule, code; logs output_code and dumps stages when these are on.
+std::unique_ptr<CompiledProgram> compile_graph(Graph graph);
+
+// Loads LLVM's target and the OpenMP run time; called once, before the first compilation.
+void initialize_native();
+void set_num_threads(int count);
+int get_num_threads();
+
+}  // namespace numlift::codegen
