@@ -7,6 +7,7 @@
 
 #include "numlift/numpy_shim/numpy.h"
 #include "numlift/py/py_error.h"
+#include "numlift/support/check.h"
 
 namespace numlift::numpy_shim {
 namespace {
@@ -38,7 +39,7 @@ void import_numpy() {
   for (size_t i = 0; i < kDTypeCount; ++i) {
     PyArray_Descr* descr = PyArray_DescrFromType(kTypeNumbers[i]);
     if (descr == nullptr) throw PyError();
-    NUMLIFT_CHECK(descr->elsize == item_size(static_cast<DType>(i)), "size of dtype {}", i);
+    NUMLIFT_CHECK(PyDataType_ELSIZE(descr) == item_size(static_cast<DType>(i)), "size of dtype {}", i);
     table.rows[i] = {reinterpret_cast<PyObject*>(descr), descr->typeobj, kTypeNumbers[i]};
     table.by_number[static_cast<size_t>(kTypeNumbers[i])] = static_cast<int8_t>(i);
   }

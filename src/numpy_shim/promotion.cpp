@@ -9,6 +9,7 @@
 #include "numlift/numpy_shim/dtypes.h"
 #include "numlift/numpy_shim/numpy.h"
 #include "numlift/py/py_error.h"
+#include "numlift/support/check.h"
 
 namespace numlift::numpy_shim {
 namespace {
