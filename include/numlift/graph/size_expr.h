@@ -4,19 +4,27 @@
 // product of atoms in a fixed order. An atom is a symbol or an opaque quotient, remainder,
 // minimum or maximum of two expressions. Equal canonical forms are equal values, so that
 // operator== proves "always equal" (it may miss some equalities, never claims a false one).
-// Values are int64; evaluate() reports overflow.
+// Values are int64; evaluate() reports overflow, and arithmetic on expressions throws
+// SizeOverflowError when a coefficient would not fit (the caller leaves the value out of the graph).
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
+#include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace numlift {
 
 enum class SymbolId : uint32_t {};
+
+class SizeOverflowError : public std::overflow_error {
+ public:
+  SizeOverflowError() : std::overflow_error("a coefficient of a size expression exceeds int64") {}
+};
 
 class SizeExpr {
  public:
