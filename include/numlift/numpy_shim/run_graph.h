@@ -28,6 +28,10 @@ class GraphRunner {
   // As the caller of the program sees it: Python scalars for kPyScalar.
   Ref result(NodeId id);
 
+  // Values computed by an earlier runner over a prefix of this graph, by node; and back.
+  void adopt(std::vector<Ref> values) { values_ = std::move(values); }
+  std::vector<Ref> release() { return std::move(values_); }
+
  private:
   Ref compute(NodeId id);
   Ref elementwise(const Node& node);
