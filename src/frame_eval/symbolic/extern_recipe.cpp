@@ -58,4 +58,14 @@ PyObject* call_extern(const ExternRecipe& recipe, const std::vector<Ref>& operan
   }
 }
 
+bool has_traced_structure(const ExternRecipe& recipe, BorrowedRef result) {
+  for (const ExternRecipe::ResultPart& part : recipe.result_parts) {
+    Ref at = Ref::create(result);
+    for (int index : part.path) at = checked(PySequence_GetItem(at.get(), index));
+    if (reinterpret_cast<PyObject*>(at.type()) != part.type.get()) return false;
+    if (part.length >= 0 && PySequence_Size(at.get()) != part.length) return false;
+  }
+  return true;
+}
+
 }  // namespace numlift::frame_eval

@@ -197,6 +197,11 @@ class ExternCall {
     return SizeExpr::symbol(tracer_.new_symbol(SymbolKind::kExternDim, index_of(item), axis, size));
   }
 
+  void note_part(PyObject* object, const std::vector<int>& path, Py_ssize_t length) {
+    tracer_.state_->externs.back().result_parts.push_back(
+        {path, Ref::create(reinterpret_cast<PyObject*>(Py_TYPE(object))), length});
+  }
+
   Sym result_value(const Ref& now, std::vector<int>* path) {
     PyObject* object = now.get();
     if (PyTuple_Check(object) || PyList_CheckExact(object)) {
@@ -209,6 +214,7 @@ class ExternCall {
         sequence->named_tuple_class = Ref::create(reinterpret_cast<PyObject*>(Py_TYPE(object)));
       }
       const Py_ssize_t size = PySequence_Size(object);
+      note_part(object, *path, size);
       for (Py_ssize_t i = 0; i < size; ++i) {
         path->push_back(static_cast<int>(i));
         sequence->items.push_back(result_value(checked(PySequence_GetItem(object, i)), path));
@@ -216,7 +222,10 @@ class ExternCall {
       }
       return sequence;
     }
-    if (object == Py_None) return tracer_.constant(now);
+    if (object == Py_None) {
+      note_part(object, *path, -1);
+      return tracer_.constant(now);
+    }
     const auto next_item = static_cast<NodeId>(tracer_.graph_.size());
     Type type;
     if (numpy_shim::is_exact_ndarray(object)) {
