@@ -33,7 +33,7 @@ format:
 	@git ls-files '*.h' '*.cpp' '*.c' | xargs clang-format-19 -i
 
 wheel:
-	@tools/with_build.sh $(PYTHON) none python -m pip wheel --no-deps -w dist .
+	@tools/with_build.sh $(PYTHON) none python -m pip wheel --no-deps --no-build-isolation -w dist .
 
 clean:
 	rm -rf build dist

@@ -1,4 +1,4 @@
-"""Common to all Python tests: which build is tested, strict mode, hypothesis, and an own cache.
+"""Common to all Python tests: which build is tested, strict mode, hypothesis, and seeds.
 
 The environment is set before numlift is imported, so this file must not import it.
 """
@@ -6,7 +6,6 @@ The environment is set before numlift is imported, so this file must not import 
 import os
 import random
 import sys
-import tempfile
 import zlib
 
 import hypothesis
@@ -20,10 +19,6 @@ if _build:
 
 # In strict mode a fault of numlift itself raises instead of falling back to CPython in silence.
 os.environ.setdefault("NUMLIFT_STRICT", "1")
-
-# Tests neither read nor fill the user's own artefact cache.
-_cache = tempfile.TemporaryDirectory(prefix="numlift-test-cache-")
-os.environ.setdefault("NUMLIFT_CACHE_DIR", _cache.name)
 
 hypothesis.settings.register_profile("default", deadline=None, print_blob=True)
 hypothesis.settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
