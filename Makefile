@@ -1,0 +1,39 @@
+# `make demo` and `make test` work on a bare Debian machine: what is missing is installed first.
+# The steps are in tools/; a second run with nothing changed goes straight to the demo or tests.
+
+PYTHON  ?= python3
+EXAMPLE ?= digits
+# CPP=0 leaves out the C++ suites; PYTEST_ARGS goes to pytest, as in PYTEST_ARGS="-k loops -x".
+CPP     := 1
+PYTEST_ARGS ?=
+
+.PHONY: help build demo test test-sanitize lint format wheel clean
+
+help:
+	@echo 'make demo  [EXAMPLE=digits]     build, then run examples/demo.py'
+	@echo 'make test  [PYTHON=python3.13]  build, then run the C++ suites and the Python tests'
+	@echo 'make build | test-sanitize | lint | format | wheel | clean'
+
+build:
+	@tools/with_build.sh $(PYTHON) extension true
+
+demo:
+	@tools/with_build.sh $(PYTHON) extension python examples/demo.py $(EXAMPLE)
+
+test:
+	@CPP=$(CPP) tools/with_build.sh $(PYTHON) $(if $(filter 0,$(CPP)),extension,all) tools/test.sh $(PYTEST_ARGS)
+
+test-sanitize:
+	@tools/test_sanitize.sh
+
+lint:
+	@tools/with_build.sh $(PYTHON) none python -m pytest tests/lint $(PYTEST_ARGS)
+
+format:
+	@git ls-files '*.h' '*.cpp' '*.c' | xargs clang-format-19 -i
+
+wheel:
+	@tools/with_build.sh $(PYTHON) none python -m pip wheel --no-deps --no-build-isolation -w dist .
+
+clean:
+	rm -rf build dist

@@ -1,0 +1,91 @@
+// Tracing one call: bytecode in, graph and guards out. Changes nothing outside: a failed trace is
+// invisible.
+#pragma once
+
+#include "numlift/py/python.h"
+
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "numlift/graph/graph.h"
+#include "numlift/guards/guard.h"
+#include "numlift/guards/source.h"
+#include "numlift/py/ref.h"
+
+namespace numlift::frame_eval {
+
+// A run-time input of the program: an array, or a scalar (symbols of kind kInt name theirs too).
+struct InputSpec {
+  guards::SourcePtr source;
+  enum class Kind : uint8_t { kArray, kNumpyScalar, kPyFloat, kPyComplex, kPyInt } kind = Kind::kArray;
+  DType dtype = DType::kFloat64;
+  bool stored_to = false;
+};
+
+// How the call's result is built from the program's outputs. Nodes refer to earlier nodes only, so
+// that an object used twice is made once.
+struct RecipeNode {
+  enum class Kind : uint8_t {
+    kOutput,    // Graph::outputs[index]
+    kConstant,  // `object`
+    kSource,    // what `source` reads at the time of the call
+    kTuple, kList, kSet, kDict,  // of `children` (dict: key, value, key, value)
+    kSlice,     // three children
+    kNamedTuple,  // `object` is the class (a tuple subclass without state of its own)
+  };
+  Kind kind = Kind::kConstant;
+  uint32_t index = 0;
+  Ref object;
+  guards::SourcePtr source;
+  std::vector<uint32_t> children;
+};
+
+// Built-in call of an extern node: callable, and where each argument comes from.
+struct ExternRecipe {
+  Ref callable;
+  // Positional arguments first, then one per keyword name. Leaves: kOutput with index = position in the
+  // extern node's operands; kConstant; containers of these.
+  std::vector<RecipeNode> nodes;
+  std::vector<uint32_t> arguments;
+  Ref keyword_names;  // tuple or null
+  // What the result was like in the trial call beside its arrays and scalars: each container's exact
+  // type and length, and where None was. The run must find the same, or restart.
+  struct ResultPart {
+    std::vector<int> path;
+    Ref type;
+    int64_t length = -1;  // -1: no container
+  };
+  std::vector<ResultPart> result_parts;
+};
+
+struct TraceResult {
+  Graph graph;
+  std::vector<guards::Guard> guards;
+  std::vector<InputSpec> inputs;
+  std::vector<RecipeNode> recipe;  // the last node is the result
+  std::vector<ExternRecipe> externs;  // by index into Graph::externs
+};
+
+// Why a call is left to CPython, for people.
+struct BreakInfo {
+  std::string category;     // id in break_reasons.def
+  std::string reason;       // what happened, with the names and types involved
+  std::string file, function;
+  int line = 0;
+};
+
+struct TraceBreak {
+  BreakInfo info;
+  // What the way to the break relied on: as long as it holds, the call breaks in the same place.
+  std::vector<guards::Guard> guards;
+  std::vector<SizeGuard> size_guards;
+  std::vector<Symbol> symbols;
+  std::vector<InputSpec> inputs;
+};
+
+// Traces a call of `function` (a Python function) whose arguments are bound already.
+std::variant<TraceResult, TraceBreak> trace_call(BorrowedRef function,
+                                                 const guards::CallInputs& inputs);
+
+}  // namespace numlift::frame_eval

@@ -1,0 +1,61 @@
+// Where a traced value comes from. Written once, used three times: the guard reads the value by it,
+// the program's inputs are gathered by it, messages print it.
+#pragma once
+
+#include "numlift/py/python.h"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "numlift/py/ref.h"
+#include "numlift/support/check.h"
+
+namespace numlift::guards {
+
+class Source;
+using SourcePtr = std::shared_ptr<const Source>;
+
+// What a source is evaluated against: the arguments after binding (co_varnames order; *args as a
+// tuple, **kwargs as a dict) and the function that was called (its closure).
+struct CallInputs {
+  PyObject* const* arguments = nullptr;
+  PyObject* function = nullptr;
+};
+
+class Source {
+ public:
+  enum class Kind : uint8_t {
+    kArgument,   // arguments[index]
+    kGlobal,     // key `name` of the dict `object` (some function's globals, or builtins when absent there)
+    kClosure,    // content of cell `index` of parent's __closure__; no parent: of the called function
+    kAttribute,  // parent.name, only where reading it runs no user code: a module's dict; an instance's
+                 // dict, else its type's attribute as the class holds it (not bound); a type's likewise
+    kItem,       // parent[index] of an exact tuple or list
+    kDictItem,   // parent[object] of an exact dict
+    kConstant,   // `object` itself: always there, never guarded
+  };
+  Kind kind = Kind::kConstant;
+  SourcePtr parent;
+  int64_t index = 0;
+  Ref name;
+  Ref object;
+
+  static SourcePtr argument(int64_t index, Ref name);
+  static SourcePtr global(BorrowedRef globals, BorrowedRef name);
+  static SourcePtr closure(SourcePtr function, int64_t index, Ref name);
+  static SourcePtr attribute(SourcePtr parent, BorrowedRef name);
+  static SourcePtr item(SourcePtr parent, int64_t index);
+  static SourcePtr dict_item(SourcePtr parent, BorrowedRef key);
+  static SourcePtr constant(BorrowedRef object);
+
+  // Borrowed: alive as long as the object it was read from is not changed. Null when it is not there
+  // any more; sets no error, runs no user code.
+  BorrowedRef read(const CallInputs& inputs) const;
+  // One step of it: `owner` is what the parent reads (null without a parent).
+  BorrowedRef read_from(BorrowedRef owner, const CallInputs& inputs) const;
+  // "x", "np.sin", "self.weights[0]", "closure dt"
+  std::string text() const;
+};
+
+}  // namespace numlift::guards

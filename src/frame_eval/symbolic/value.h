@@ -1,0 +1,137 @@
+// Symbolic values: what stands on the symbolic stack and in the locals while a frame is traced.
+//
+// Values are shared by pointer; pointer equality is Python's identity for what was made in the frame.
+// Objects from outside keep the real object and the source they came from; nothing is guarded until
+// something of them is used (Tracer::guard_*).
+#pragma once
+
+#include "numlift/py/python.h"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "numlift/frame_eval/bytecode.h"
+#include "numlift/graph/graph.h"
+#include "numlift/guards/source.h"
+#include "numlift/py/ref.h"
+
+namespace numlift::frame_eval {
+
+struct SymbolicValue;
+using Sym = std::shared_ptr<SymbolicValue>;
+
+enum class SymKind : uint8_t {
+  kNull,      // the NULL of calls
+  kObject,    // a real Python object (constant, module, function, class, None, str, …)
+  kArray,     // numpy.ndarray that is (or will be) memory of the program
+  kScalar,    // NumPy scalar, or Python float / complex / bool known only at run time
+  kSize,      // Python int known only at run time
+  kTuple, kList, kSet, kDict,  // containers made in the frame (or opened outside tuples)
+  kSlice,
+  kFunction,  // a Python function made in the frame
+  kMethod,    // callable with its first argument bound: user method, array method by name, …
+  kCell,
+  kIterator,
+};
+
+struct SymbolicValue {
+  explicit SymbolicValue(SymKind kind) : kind(kind) {}
+  virtual ~SymbolicValue() = default;
+  const SymKind kind;
+  guards::SourcePtr source;  // null: made in the frame, or a constant of the code
+};
+
+struct ObjectValue : SymbolicValue {
+  explicit ObjectValue(Ref object) : SymbolicValue(SymKind::kObject), object(std::move(object)) {}
+  Ref object;
+};
+
+// Memory that arrays share. `current` is its newest version in the graph; every read and view names it.
+struct Storage {
+  NodeId current = kNoNode;
+  bool is_input = false;
+  bool stored_to = false;
+  uint32_t input = 0;  // index into TraceResult::inputs
+};
+
+// One step of a view: View with its map, Reshape, or PartView, applied to the version.
+struct ViewStep {
+  Op op = Op::kView;
+  Attr attr;
+  Type type;
+  bool operator==(const ViewStep&) const = default;
+};
+
+struct ArrayValue : SymbolicValue {
+  ArrayValue() : SymbolicValue(SymKind::kArray) {}
+  std::shared_ptr<Storage> storage;
+  std::vector<ViewStep> chain;     // from the storage to this array; empty: the whole buffer
+  Type type;
+  std::vector<SizeExpr> strides;   // in bytes, as NumPy shows them
+  bool writeable = true;
+};
+
+struct ScalarValue : SymbolicValue {
+  ScalarValue(NodeId node, Type type) : SymbolicValue(SymKind::kScalar), node(node), type(std::move(type)) {}
+  NodeId node;
+  Type type;  // kNumpyScalar or kPyScalar
+};
+
+struct SizeValue : SymbolicValue {
+  explicit SizeValue(SizeExpr expr) : SymbolicValue(SymKind::kSize), expr(std::move(expr)) {}
+  SizeExpr expr;
+};
+
+// Tuples, lists, sets (items in insertion order); an opened outside tuple keeps its source and object.
+struct SequenceValue : SymbolicValue {
+  using SymbolicValue::SymbolicValue;
+  std::vector<Sym> items;
+  Ref object;            // the outside tuple it stands for, or null
+  Ref named_tuple_class; // kTuple only
+};
+
+// Insertion-ordered; keys are constants (kObject with a hashable real object).
+struct DictValue : SymbolicValue {
+  DictValue() : SymbolicValue(SymKind::kDict) {}
+  std::vector<std::pair<Sym, Sym>> items;
+};
+
+struct SliceValue : SymbolicValue {
+  SliceValue(Sym start, Sym stop, Sym step)
+      : SymbolicValue(SymKind::kSlice), start(std::move(start)), stop(std::move(stop)), step(std::move(step)) {}
+  Sym start, stop, step;  // kObject None when absent
+};
+
+struct CellValue : SymbolicValue {
+  CellValue() : SymbolicValue(SymKind::kCell) {}
+  Sym content;   // null: empty
+  Ref outside;   // the real cell, when it existed before the call
+};
+
+struct FunctionValue : SymbolicValue {
+  FunctionValue() : SymbolicValue(SymKind::kFunction) {}
+  Ref code;
+  Ref globals;
+  std::vector<std::shared_ptr<CellValue>> closure;
+  std::vector<Sym> defaults;
+  std::vector<std::pair<Ref, Sym>> kwdefaults;
+};
+
+struct MethodValue : SymbolicValue {
+  MethodValue(Sym self, Sym function, Ref name)
+      : SymbolicValue(SymKind::kMethod), self(std::move(self)), function(std::move(function)), name(std::move(name)) {}
+  Sym self;
+  Sym function;  // null: the built-in method `name` of an array, scalar, list, dict, …
+  Ref name;
+};
+
+// Produces the next value, or nullptr when exhausted. May throw Break.
+struct IteratorValue : SymbolicValue {
+  IteratorValue() : SymbolicValue(SymKind::kIterator) {}
+  virtual Sym next(class Tracer& tracer) = 0;
+};
+
+}  // namespace numlift::frame_eval
