@@ -61,9 +61,9 @@ TEST(GraphEval, ScalarsFollowNumPy) {
   EXPECT_EQ(conditions, kFpDivide);
   on_doubles(Op::kMultiply, 1e300, 1e300);
   EXPECT_EQ(conditions, kFpOver);
-  const ScalarBits minus_one[] = {make_scalar(DType::kInt8, int8_t{-128})};
+  const ScalarBits lowest[] = {make_scalar(DType::kInt8, int8_t{-128})};
   EXPECT_EQ(scalar_value<uint8_t>(
-                evaluate_scalar(Op::kBitwiseCount, minus_one, DType::kUInt8, &conditions)),
+                evaluate_scalar(Op::kBitwiseCount, lowest, DType::kUInt8, &conditions)),
             1);
 }
 
