@@ -124,7 +124,8 @@ py::list slots(const py::object& code) {
 
 }  // namespace
 
-void bind_bytecode(py::module_& m) {
+void bind_bytecode(py::module_& parent) {
+  py::module_ m = parent.def_submodule("bytecode", "The bytecode decoder and encoder, for tests.");
   m.def("decode", &decode_to_tuples, "The canonical instructions and the handlers of a code object.");
   m.def("encode", &encode_tuples, "A code object from what decode() gave, edited.");
   m.def("reencode", &reencode, "decode() and encode() without an edit.");

@@ -10,6 +10,7 @@
 #include <algorithm>
 
 #include "cpython/code_object.h"
+#include "cpython/opcode_table.h"
 #include "numlift/support/check.h"
 
 namespace numlift {
@@ -57,7 +58,6 @@ class Analysis {
       : bytecode_(bytecode), state_at_(bytecode.instructions.size(), -1) {
     flow_.may_be_unset.assign(size(), 0);
     flow_.is_entered.assign(size(), 0);
-    reached_.assign(size(), 0);
   }
 
   Flow run() {
@@ -78,7 +78,6 @@ class Analysis {
       pending_.pop_back();
       walk(index);
     }
-    for (size_t i = 0; i < size(); ++i) flow_.may_be_unset[i] |= static_cast<char>(!reached_[i]);
     return std::move(flow_);
   }
 
@@ -108,7 +107,6 @@ class Analysis {
   Flow flow_;
   std::vector<int32_t> state_at_;  // by instruction: index into states_, or -1
   std::vector<State> states_;
-  std::vector<char> reached_;
   std::vector<int32_t> pending_;
 };
 
@@ -141,7 +139,6 @@ void Analysis::walk(int32_t start) {
       return;
     }
     const Instruction& instruction = bytecode_.instructions[i];
-    reached_[i] = 1;
     if (instruction.handler != kNoTarget) {
       const Handler& to = handler(instruction);
       NUMLIFT_CHECK(to.depth <= state.depth, "instruction {}: its handler keeps {} of {} values",
@@ -157,6 +154,9 @@ void Analysis::walk(int32_t start) {
       NUMLIFT_CHECK(depth >= 0, "the stack underflows at instruction {}", i);
       jumped.resize(depth);
       meet(instruction.target, jumped);
+    }
+    if (instruction.op == Instr::kReturnConst && kReturnConstPushes) {
+      flow_.max_depth = std::max(flow_.max_depth, state.depth + 1);
     }
     if (!falls_through(instruction)) return;
     step(i, state);

@@ -9,7 +9,7 @@ namespace numlift {
 
 struct Flow {
   int max_depth = 0;
-  // By instruction. For a LoadFast: some path reaches it with its slot unset, or none reaches it.
+  // By instruction. For a LoadFast: some path reaches it with its slot unset.
   std::vector<char> may_be_unset;
   // By instruction: a jump or a handler enters here.
   std::vector<char> is_entered;

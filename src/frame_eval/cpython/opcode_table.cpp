@@ -30,6 +30,7 @@ const int kForIterSkip = 0;
 #endif
 const bool kClosuresAreFastLoads = PY_VERSION_HEX >= 0x030D0000;
 const bool kHasCheckedLoads = PY_VERSION_HEX >= 0x030C0000;
+const bool kReturnConstPushes = PY_VERSION_HEX >= 0x030D0000;
 const bool kMergesPositions = PY_VERSION_HEX >= 0x030C0000;
 
 namespace {

@@ -106,6 +106,8 @@ extern const int kForIterSkip;
 extern const bool kClosuresAreFastLoads;
 // LOAD_FAST on an unset slot is undefined; LOAD_FAST_CHECK raises.
 extern const bool kHasCheckedLoads;
+// ReturnConst needs a stack position for its constant.
+extern const bool kReturnConstPushes;
 // An instruction's line-table entry joins with its neighbours' when they agree.
 extern const bool kMergesPositions;
 
