@@ -14,6 +14,7 @@
 
 #include "numlift/numpy_shim/numpy.h"
 #include "numlift/py/py_error.h"
+#include "numlift/support/options.h"
 
 namespace numlift::numpy_shim {
 namespace {
@@ -62,7 +63,6 @@ struct Pool {
   std::mutex big_lock;
   std::vector<Header*> big;  // oldest first
   std::atomic<int64_t> kept_bytes{0};
-  std::atomic<int64_t> limit_bytes{int64_t{1} << 30};
   std::atomic<int64_t> live_blocks{0};
 };
 // Leaked on purpose: arrays are freed after static destructors have run.
@@ -122,7 +122,7 @@ Header* take_kept(size_t capacity) {
 void keep_or_unmap(Header* header) {
   Pool& p = pool();
   const auto bytes = static_cast<int64_t>(header->capacity);
-  const int64_t limit = p.limit_bytes.load(std::memory_order_relaxed);
+  const int64_t limit = options().cache_limit_bytes.load(std::memory_order_relaxed);
   std::vector<Header*> dropped;
   {
     const std::lock_guard guard(p.big_lock);
@@ -241,8 +241,6 @@ void pool_release() noexcept {
   }
   for (Header* header : big) unmap_big(header);
 }
-
-void set_pool_limit_bytes(int64_t bytes) noexcept { pool().limit_bytes = bytes; }
 
 PoolStats pool_stats() noexcept {
   return {pool().live_blocks.load(), pool().kept_bytes.load()};

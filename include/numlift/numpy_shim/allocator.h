@@ -19,7 +19,6 @@ void* pool_allocate(size_t bytes) noexcept;
 void pool_free(void* block) noexcept;
 // Gives all kept blocks back to the system.
 void pool_release() noexcept;
-void set_pool_limit_bytes(int64_t bytes) noexcept;
 
 struct PoolStats {
   int64_t live_blocks = 0;  // handed out and not freed
