@@ -63,8 +63,8 @@ struct InputSource {
 
 class GuardSet {
  public:
-  // Called while the guards hold for `inputs` (the traced call). `kept` is told every object
-  // reference that the set owns, for the garbage collector.
+  // `now`: the traced call, for which the guards hold. Every input has a guard on its source that
+  // makes reading it safe (IsArray for arrays, IsInt64, HasType or EqualsConstant for others).
   GuardSet(std::vector<Guard> guards, const std::vector<InputSource>& inputs,
            const std::vector<Symbol>& symbols, const std::vector<SizeGuard>& size_guards,
            const CallInputs& now);
@@ -75,7 +75,6 @@ class GuardSet {
   uint32_t input_slot(uint32_t input) const { return input_slots_[input]; }
   // Input `input` is an argument, alive for the whole call without a reference of ours.
   bool is_argument(uint32_t input) const;
-  // Slot that reads `source`, if the set has one.
   // slots: slot_count() entries, symbols: symbol_count(). Both are filled when it holds.
   bool check(const CallInputs& inputs, PyObject** slots, int64_t* symbols);
   // The first guard that does not hold, with the value found: "x is dtype f64, rank 2, C contiguous;
@@ -109,13 +108,15 @@ class GuardSet {
   };
   struct WatchedDict {
     Ref dict;
-    uint64_t version = 0;
+    uint64_t version;
   };
 
   uint32_t slot_of(const SourcePtr& source, const CallInputs& now);
-  bool find_static(uint32_t slot, const CallInputs& now);
+  bool is_static_source(const Source& source, int32_t parent, const CallInputs& now);
+  bool is_static_guard(uint32_t guard) const;
   void watch(BorrowedRef dict);
-  void emit_read(uint32_t slot, std::vector<bool>* emitted);
+  void emit_read(uint32_t slot);
+  void emit_guard(uint32_t guard);
   bool check_static(const CallInputs& inputs, PyObject** slots);
   BorrowedRef read_slot(uint32_t slot, const CallInputs& inputs, PyObject* const* slots) const;
 
@@ -123,10 +124,11 @@ class GuardSet {
   std::vector<uint32_t> guard_slots_;    // by guard
   std::vector<bool> guard_writeable_;    // by guard
   std::vector<Slot> slots_;
+  std::vector<bool> read_emitted_;       // by slot, while steps_ is built
   std::vector<Step> steps_;
   std::vector<uint32_t> static_slots_;   // parents first
   std::vector<uint32_t> static_guards_;
-  std::vector<PyObject*> static_values_; // by position in static_slots_; valid while versions hold
+  std::vector<PyObject*> static_values_; // by position in static_slots_; alive while versions hold
   std::vector<WatchedDict> static_dicts_;
   std::vector<uint32_t> input_slots_;
   std::vector<SizeGuard> size_guards_;
