@@ -32,13 +32,14 @@ struct IsObject { Ref object; };                      // identity
 struct HasType { Ref type; };                         // exact type
 struct EqualsConstant { Ref value; };                 // exact type and equal: int, float (bits), str, bytes, bool, None, tuples of these
 struct IsArray { ArrayClass array_class; };           // exact ndarray, aligned, native byte order
+struct IsOpaqueArray {};                              // exact ndarray that classify_array refuses
 struct IsInt64 {};                                    // exact int that fits in int64
 struct HasLength { int64_t length; };                 // exact tuple, list or dict of this length
 struct FunctionIs { Ref code, defaults, kwdefaults; };  // __code__, __defaults__, __kwdefaults__ unchanged (identity)
 struct IsAbsent {};                                   // the source can't be read (e.g. global shadows a builtin)
 
-using Predicate = std::variant<IsObject, HasType, EqualsConstant, IsArray, IsInt64, HasLength,
-                               FunctionIs, IsAbsent>;
+using Predicate = std::variant<IsObject, HasType, EqualsConstant, IsArray, IsOpaqueArray, IsInt64,
+                               HasLength, FunctionIs, IsAbsent>;
 
 struct Guard {
   SourcePtr source;

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "numlift/py/ref.h"
+#include "numlift/support/check.h"
 
 namespace numlift::guards {
 
@@ -28,12 +29,13 @@ class Source {
     kArgument,   // arguments[index]
     kGlobal,     // key `name` of the dict `object` (some function's globals, or builtins when absent there)
     kClosure,    // content of cell `index` of parent's __closure__; no parent: of the called function
-    kAttribute,  // parent.name, only where reading it runs no user code (module, instance dict, type)
+    kAttribute,  // parent.name, only where reading it runs no user code: a module's dict; an instance's
+                 // dict, else its type's attribute as the class holds it (not bound); a type's likewise
     kItem,       // parent[index] of an exact tuple or list
     kDictItem,   // parent[object] of an exact dict
     kConstant,   // `object` itself: always there, never guarded
   };
-  Kind kind;
+  Kind kind = Kind::kConstant;
   SourcePtr parent;
   int64_t index = 0;
   Ref name;
@@ -50,6 +52,8 @@ class Source {
   // Borrowed: alive as long as the object it was read from is not changed. Null when it is not there
   // any more; sets no error, runs no user code.
   BorrowedRef read(const CallInputs& inputs) const;
+  // One step of it: `owner` is what the parent reads (null without a parent).
+  BorrowedRef read_from(BorrowedRef owner, const CallInputs& inputs) const;
   // "x", "np.sin", "self.weights[0]", "closure dt"
   std::string text() const;
 };

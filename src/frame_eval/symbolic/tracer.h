@@ -24,6 +24,10 @@ struct Break {
 };
 [[noreturn]] void throw_break(std::string category, std::string reason);
 
+// What an extern call's array results promise about their sizes. kGuess: a size that equals one of the
+// operands' sizes (or 1) now is taken to be that size, which the program checks at run time.
+enum class ExternDims : uint8_t { kGuess, kUnknown };
+
 class Tracer {
  public:
   Tracer(BorrowedRef function, const guards::CallInputs& inputs);
@@ -61,7 +65,8 @@ class Tracer {
   // The real object when the value is one that is the same in every call that meets the guards
   // (adds the identity or equality guard for it); nullopt for run-time values and tracked containers.
   std::optional<Ref> as_constant(const Sym& value, const std::string& reason);
-  // As as_constant, and containers of constants are built for real (axis=(0, 1), shape tuples of ints).
+  // As as_constant, and containers of constants are built for real (axis=(0, 1)); run-time Python
+  // numbers in them are specialised.
   std::optional<Ref> as_deep_constant(const Sym& value, const std::string& reason);
   // A run-time Python or NumPy scalar input is replaced by its value now, guarded.
   Sym specialize_value(const Sym& value, const std::string& reason);
@@ -70,7 +75,8 @@ class Tracer {
   // The result's structure, dtypes and ranks are learned by calling it now on the present values of its
   // arguments (pure callables only, with warnings and FP conditions silenced); the program checks them.
   Sym extern_call(BorrowedRef callable, std::span<const Sym> args,
-                  std::span<const std::pair<Ref, Sym>> kwargs, const std::string& name);
+                  std::span<const std::pair<Ref, Sym>> kwargs, const std::string& name,
+                  ExternDims dims = ExternDims::kGuess);
 
   // ---- present values: what a value is in this very call (runs the graph's slow back end on the
   // prefix it needs). Nothing random, nothing with effects is ever run. Throws Break when not possible.
@@ -87,8 +93,19 @@ class Tracer {
 
  private:
   struct State;
+  Sym open_array(BorrowedRef array, guards::SourcePtr source);
+  Sym open_scalar(BorrowedRef scalar, guards::SourcePtr source, InputSpec::Kind kind, DType dtype);
+  Sym open_int(BorrowedRef number, guards::SourcePtr source);
+  SymbolId new_symbol(SymbolKind kind, uint32_t input, uint32_t axis, int64_t hint);
+  bool depends_on_extern(const SizeExpr& expr) const;
+  bool answer(SizeGuard::Relation relation, const SizeExpr& a, const SizeExpr& b, bool holds,
+              const std::string& reason);
+  void merge_sizes(const SizeExpr& a, const SizeExpr& b);
+  void apply_merges();
+
   std::unique_ptr<State> state_;
   Graph graph_;
+  friend class ExternCall;
 };
 
 }  // namespace numlift::frame_eval

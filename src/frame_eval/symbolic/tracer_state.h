@@ -1,0 +1,27 @@
+// What a Tracer keeps to itself; shared by the tracer_*.cpp files only.
+#pragma once
+
+#include <map>
+#include <set>
+#include <unordered_map>
+
+#include "symbolic/tracer.h"
+
+namespace numlift::frame_eval {
+
+struct Tracer::State {
+  Ref function;
+  guards::CallInputs call;
+  std::vector<guards::Guard> guards;
+  std::set<std::string> guard_keys;              // "<source> <predicate>": each guard once
+  std::vector<InputSpec> inputs;
+  std::vector<Ref> input_objects;                // the present objects, by input
+  std::vector<std::shared_ptr<Storage>> storages;  // of array inputs; null for the others
+  std::vector<size_t> array_guards;              // by input: index of its IsArray guard
+  std::map<std::string, Sym> opened;             // by source text: a source read twice is one value
+  std::vector<ExternRecipe> externs;
+  std::vector<SizeExpr> merged;                  // by SymbolId: what the symbol is known to equal
+  uint32_t location = 0;
+};
+
+}  // namespace numlift::frame_eval

@@ -1,0 +1,190 @@
+// Reading and printing sources. read() runs no user code and leaves no error set: it looks into
+// dicts, tuples, lists and cells directly, and reads attributes only where CPython would find them
+// by its generic lookup.
+#include "numlift/guards/source.h"
+
+#include <fmt/format.h>
+
+namespace numlift::guards {
+namespace {
+
+std::shared_ptr<Source> make_source(Source::Kind kind) {
+  auto source = std::make_shared<Source>();
+  source->kind = kind;
+  return source;
+}
+
+// Borrowed; null when absent.
+BorrowedRef dict_get(BorrowedRef dict, BorrowedRef key) {
+  PyObject* found = PyDict_GetItemWithError(dict, key);
+  if (found == nullptr) PyErr_Clear();
+  return found;
+}
+
+BorrowedRef builtins_of(BorrowedRef globals) {
+  static PyObject* const key = PyUnicode_InternFromString("__builtins__");
+  BorrowedRef builtins = dict_get(globals, key);
+  if (builtins && PyModule_Check(builtins.get())) builtins = PyModule_GetDict(builtins.get());
+  if (!builtins) builtins = PyEval_GetBuiltins();
+  return builtins && PyDict_CheckExact(builtins.get()) ? builtins : BorrowedRef();
+}
+
+BorrowedRef read_type_attribute(PyTypeObject* type, BorrowedRef name) {
+  PyTypeObject* metatype = Py_TYPE(type);
+  if (metatype->tp_getattro != PyType_Type.tp_getattro) return {};
+  PyObject* meta_attribute = _PyType_Lookup(metatype, name);
+  if (meta_attribute != nullptr && Py_TYPE(meta_attribute)->tp_descr_set != nullptr) return {};
+  return _PyType_Lookup(type, name);
+}
+
+BorrowedRef read_attribute(BorrowedRef owner, BorrowedRef name) {
+  if (PyModule_CheckExact(owner.get())) return dict_get(PyModule_GetDict(owner.get()), name);
+  if (PyType_Check(owner.get())) {
+    return read_type_attribute(reinterpret_cast<PyTypeObject*>(owner.get()), name);
+  }
+  PyTypeObject* type = owner.type();
+  const bool is_module = PyModule_Check(owner.get());
+  if (type->tp_getattro != PyObject_GenericGetAttr &&
+      !(is_module && type->tp_getattro == PyModule_Type.tp_getattro)) {
+    return {};
+  }
+  PyObject* of_type = _PyType_Lookup(type, name);
+  if (of_type != nullptr && Py_TYPE(of_type)->tp_descr_set != nullptr) return {};
+  if (is_module) {
+    BorrowedRef in_module = dict_get(PyModule_GetDict(owner.get()), name);
+    return in_module ? in_module : BorrowedRef(of_type);
+  }
+  PyObject** dict = _PyObject_GetDictPtr(owner.get());
+  if (dict != nullptr && *dict != nullptr) {
+    if (BorrowedRef own = dict_get(*dict, name)) return own;
+  }
+  return of_type;
+}
+
+BorrowedRef read_cell(BorrowedRef closure, int64_t index) {
+  if (!closure || !PyTuple_CheckExact(closure.get()) || index < 0 ||
+      index >= PyTuple_GET_SIZE(closure.get())) {
+    return {};
+  }
+  PyObject* cell = PyTuple_GET_ITEM(closure.get(), index);
+  return PyCell_Check(cell) ? PyCell_GET(cell) : nullptr;
+}
+
+std::string repr_text(BorrowedRef object) {
+  Ref repr = Ref::steal(PyObject_Repr(object.get()));
+  const char* text = repr ? PyUnicode_AsUTF8(repr.get()) : nullptr;
+  if (text == nullptr) {
+    PyErr_Clear();
+    return object.type()->tp_name;
+  }
+  return text;
+}
+std::string name_text(const Ref& name) {
+  const char* text = name && PyUnicode_Check(name.get()) ? PyUnicode_AsUTF8(name.get()) : nullptr;
+  if (text == nullptr) PyErr_Clear();
+  return text == nullptr ? "?" : text;
+}
+
+}  // namespace
+
+SourcePtr Source::argument(int64_t index, Ref name) {
+  auto source = make_source(Kind::kArgument);
+  source->index = index;
+  source->name = std::move(name);
+  return source;
+}
+SourcePtr Source::global(BorrowedRef globals, BorrowedRef name) {
+  auto source = make_source(Kind::kGlobal);
+  source->object = Ref::create(globals);
+  source->name = Ref::create(name);
+  return source;
+}
+SourcePtr Source::closure(SourcePtr function, int64_t index, Ref name) {
+  auto source = make_source(Kind::kClosure);
+  source->parent = std::move(function);
+  source->index = index;
+  source->name = std::move(name);
+  return source;
+}
+SourcePtr Source::attribute(SourcePtr parent, BorrowedRef name) {
+  auto source = make_source(Kind::kAttribute);
+  source->parent = std::move(parent);
+  source->name = Ref::create(name);
+  return source;
+}
+SourcePtr Source::item(SourcePtr parent, int64_t index) {
+  auto source = make_source(Kind::kItem);
+  source->parent = std::move(parent);
+  source->index = index;
+  return source;
+}
+SourcePtr Source::dict_item(SourcePtr parent, BorrowedRef key) {
+  auto source = make_source(Kind::kDictItem);
+  source->parent = std::move(parent);
+  source->object = Ref::create(key);
+  return source;
+}
+SourcePtr Source::constant(BorrowedRef object) {
+  auto source = make_source(Kind::kConstant);
+  source->object = Ref::create(object);
+  return source;
+}
+
+BorrowedRef Source::read(const CallInputs& inputs) const {
+  BorrowedRef owner = parent ? parent->read(inputs) : BorrowedRef();
+  return read_from(owner, inputs);
+}
+
+BorrowedRef Source::read_from(BorrowedRef owner, const CallInputs& inputs) const {
+  if (parent && !owner) return {};
+  switch (kind) {
+    case Kind::kArgument: return inputs.arguments[index];
+    case Kind::kGlobal: {
+      if (BorrowedRef found = dict_get(object, name)) return found;
+      BorrowedRef builtins = builtins_of(object);
+      return builtins ? dict_get(builtins, name) : BorrowedRef();
+    }
+    case Kind::kClosure: {
+      BorrowedRef function = parent ? owner : BorrowedRef(inputs.function);
+      if (!function || !PyFunction_Check(function.get())) return {};
+      return read_cell(PyFunction_GET_CLOSURE(function.get()), index);
+    }
+    case Kind::kAttribute: return read_attribute(owner, name);
+    case Kind::kItem:
+      if (PyTuple_CheckExact(owner.get())) {
+        return index >= 0 && index < PyTuple_GET_SIZE(owner.get())
+                   ? PyTuple_GET_ITEM(owner.get(), index) : nullptr;
+      }
+      if (PyList_CheckExact(owner.get())) {
+        return index >= 0 && index < PyList_GET_SIZE(owner.get())
+                   ? PyList_GET_ITEM(owner.get(), index) : nullptr;
+      }
+      return {};
+    case Kind::kDictItem: return PyDict_CheckExact(owner.get()) ? dict_get(owner, object) : BorrowedRef();
+    case Kind::kConstant: return object;
+  }
+  NUMLIFT_UNREACHABLE();
+}
+
+std::string Source::text() const {
+  switch (kind) {
+    case Kind::kArgument:
+    case Kind::kGlobal: return name_text(name);
+    case Kind::kClosure:
+      return parent ? fmt::format("closure {} of {}", name_text(name), parent->text())
+                    : fmt::format("closure {}", name_text(name));
+    case Kind::kAttribute: return fmt::format("{}.{}", parent->text(), name_text(name));
+    case Kind::kItem: return fmt::format("{}[{}]", parent->text(), index);
+    case Kind::kDictItem: return fmt::format("{}[{}]", parent->text(), repr_text(object));
+    case Kind::kConstant:
+      // No addresses: what has a plain repr prints it, all else its type.
+      if (PyUnicode_CheckExact(object.get()) || PyLong_Check(object.get()) ||
+          PyFloat_CheckExact(object.get()) || object.get() == Py_None) {
+        return repr_text(object);
+      }
+      return fmt::format("<{}>", object.type()->tp_name);
+  }
+  NUMLIFT_UNREACHABLE();
+}
+
+}  // namespace numlift::guards
