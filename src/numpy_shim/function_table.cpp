@@ -76,7 +76,7 @@ struct Table {
 #define NUMLIFT_METHOD(name, handler, parameters) add_method(name, Tier::kNative, parameters, "");
 #define NUMLIFT_METHOD_EXTERN(name, parameters) add_method(name, Tier::kExtern, parameters, "");
 #define NUMLIFT_METHOD_LEAVE(name, reason) add_method(name, Tier::kBreak, "", reason);
-#include "functions.def"
+#include "numlift/numpy_shim/functions.def"
 #undef NUMLIFT_NATIVE
 #undef NUMLIFT_EXTERN
 #undef NUMLIFT_LEAVE
