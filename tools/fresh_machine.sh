@@ -1,6 +1,6 @@
 #!/bin/bash
-# Proves `make demo` and `make test` on a bare Debian: a new root made by debootstrap, with make,
-# git and python3 only, a clone of this checkout's HEAD in it, and the two commands run there.
+# Proves `make demo` and `make test` on a bare Debian: a new root made by debootstrap, with make and
+# git only (no Python), a clone of this checkout's HEAD in it, and the two commands run there.
 #   tools/fresh_machine.sh [bookworm|trixie|sid] [make target...]      as root
 # Mirror, proxies, pip settings, name servers and extra certificates are this machine's own.
 # KEEP=1 leaves the root in place afterwards and says where it is.
@@ -41,7 +41,7 @@ proxy=$(apt-config shell value Acquire::http::Proxy | sed "s/^value='\(.*\)'$/\1
 say "making a bare $suite root in $root"
 started=$SECONDS
 quietly env ${proxy:+http_proxy="$proxy"} debootstrap --variant=minbase \
-  --include=ca-certificates,make,git,python3 "$suite" "$root" "$mirror" || die "debootstrap failed"
+  --include=ca-certificates,make,git "$suite" "$root" "$mirror" || die "debootstrap failed"
 say "debootstrap took $((SECONDS - started)) s"
 
 # Copies a file or folder of this machine to the same place in the root.
