@@ -4,7 +4,7 @@
 PYTHON  ?= python3
 EXAMPLE ?= digits
 # CPP=0 leaves out the C++ suites; PYTEST_ARGS goes to pytest, as in PYTEST_ARGS="-k loops -x".
-CPP     ?= 1
+CPP     := 1
 PYTEST_ARGS ?=
 
 .PHONY: help build demo test test-sanitize lint format wheel clean
@@ -33,7 +33,7 @@ format:
 	@git ls-files '*.h' '*.cpp' '*.c' | xargs clang-format-19 -i
 
 wheel:
-	@tools/with_build.sh $(PYTHON) none python -m pip wheel --no-deps -w dist .
+	@tools/with_build.sh $(PYTHON) none python -m pip wheel --no-deps --no-build-isolation -w dist .
 
 clean:
 	rm -rf build dist

@@ -4,6 +4,7 @@
 # Argument: the interpreter, a name or a path.
 . "$(dirname "$0")/common.sh"
 python=${1:-python3}
+supported="3.13 3.12 3.11"
 
 # One line: version, executable, implementation, and what is missing of headers and venv.
 probe='
@@ -40,11 +41,20 @@ if ! facts=$(ask "$python"); then
 fi
 read -r version executable kind full_version lacks <<<"$facts"
 
-case $version in
-  3.11 | 3.12 | 3.13 | 3.14) ;;
-  *) die "Python $version ($executable) is not supported" "numlift runs on CPython 3.11 to 3.14." \
-    "Choose another: make test PYTHON=python3.12" ;;
-esac
+if [[ " $supported " != *" $version "* ]]; then
+  # The system's own python3 may be too new or too old while a supported one stands beside it.
+  found=
+  for other in $supported; do
+    if [ "$python" = python3 ] && facts=$(ask "python$other"); then
+      found="python$other"
+      break
+    fi
+  done
+  [ -n "$found" ] || die "Python $version ($executable) is not supported" \
+    "numlift runs on CPython $supported. Choose one: make test PYTHON=python3.12"
+  say "python3 is $version, which is not supported: taking $found"
+  read -r version executable kind full_version lacks <<<"$facts"
+fi
 [ "$kind" = cpython ] || die "$executable is $kind; numlift runs on CPython with the GIL only"
 
 packages=()

@@ -34,6 +34,11 @@ for package in g++ cmake ninja-build ccache libfmt-dev libgtest-dev libgmock-dev
 done
 llvm_installed=$(llvm_packages installed) || true
 if [ ${#missing[@]} = 0 ] && [ -n "$llvm_installed" ]; then exit 0; fi
+[ -n "$llvm_installed" ] || llvm_needed="llvm-19-dev libomp-19-dev"
+if [ "$(id -u)" != 0 ] && ! command -v sudo >/dev/null; then
+  die "Debian packages are missing, and there is no sudo to install them with" \
+    "As root: apt-get install ${missing[*]} ${llvm_needed:-}"
+fi
 
 say "updating the package lists"
 # A source of the user's that does not answer must not stop us: what matters is found out below.

@@ -24,11 +24,7 @@ case $target in
   extension | all)
     configure
     [ "$target" = extension ] && ninja_target=_core || ninja_target=all
-    # Ninja's own progress is worth seeing when there is something to do.
-    if ! ninja -C "$build" -n "$ninja_target" | grep -q 'no work to do'; then
-      say "building build/$tag"
-    fi
-    ninja -C "$build" -j "$jobs" --quiet "$ninja_target" ||
+    ninja -C "$build" -j "$jobs" "$ninja_target" >&2 ||
       die "the build in build/$tag failed" "The compiler's messages are above. To start afresh: make clean"
     ;;
   *) die "unknown build target '$target'" ;;

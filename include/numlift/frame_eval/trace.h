@@ -49,6 +49,14 @@ struct ExternRecipe {
   std::vector<RecipeNode> nodes;
   std::vector<uint32_t> arguments;
   Ref keyword_names;  // tuple or null
+  // What the result was like in the trial call beside its arrays and scalars: each container's exact
+  // type and length, and where None was. The run must find the same, or restart.
+  struct ResultPart {
+    std::vector<int> path;
+    Ref type;
+    int64_t length = -1;  // -1: no container
+  };
+  std::vector<ResultPart> result_parts;
 };
 
 struct TraceResult {

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "numlift/numpy_shim/dtypes.h"
+#include "numlift/numpy_shim/numpy.h"
 #include "numlift/py/py_error.h"
 #include "numlift/support/options.h"
 #include "symbolic/tracer_state.h"
@@ -151,7 +152,7 @@ Sym Tracer::open_array(BorrowedRef object, SourcePtr source) {
     return opaque;
   }
   const auto input = static_cast<uint32_t>(state_->inputs.size());
-  const auto present = numpy_shim::array_layout(object);
+  PyArrayObject* present = numpy_shim::as_array(object);
   auto array = std::make_shared<ArrayValue>();
   array->source = source;
   array->writeable = array_class.writeable;
@@ -166,26 +167,26 @@ Sym Tracer::open_array(BorrowedRef object, SourcePtr source) {
       dims[axis] = 1;
     } else {
       dims[axis] = SizeExpr::symbol(
-          new_symbol(SymbolKind::kDim, input, static_cast<uint32_t>(axis), present.dims[axis]));
+          new_symbol(SymbolKind::kDim, input, static_cast<uint32_t>(axis), PyArray_DIM(present, static_cast<int>(axis))));
     }
   }
-  // Strides follow from the sizes for contiguous arrays, except along axes of size 1, where NumPy
-  // allows any; else they are symbols, all but the innermost one when it is the item size.
+  // Strides follow from the sizes for contiguous arrays; else they are symbols, all but the innermost
+  // one when it is the item size.
   using Layout = guards::ArrayClass::Layout;
   const int64_t item = item_size(array_class.dtype);
   auto stride_symbol = [&](size_t axis) {
     return SizeExpr::symbol(
-        new_symbol(SymbolKind::kStride, input, static_cast<uint32_t>(axis), present.strides[axis]));
+        new_symbol(SymbolKind::kStride, input, static_cast<uint32_t>(axis), PyArray_STRIDE(present, static_cast<int>(axis))));
   };
   SizeExpr step = item;
   for (size_t k = 0; k < rank; ++k) {
     const size_t axis = array_class.layout == Layout::kF ? k : rank - 1 - k;
-    const bool size_one = (array_class.size_one >> axis) & 1;
-    const bool unit = array_class.layout == Layout::kStrided && array_class.unit_inner &&
+    const bool strided = array_class.layout == Layout::kStrided;
+    const bool unit = strided && array_class.unit_inner &&
                       !array_class.stride_order.empty() && array_class.stride_order.back() == axis;
     if (unit) {
       strides[axis] = item;
-    } else if (size_one || array_class.layout == Layout::kStrided) {
+    } else if (strided) {
       strides[axis] = stride_symbol(axis);
     } else {
       strides[axis] = step;

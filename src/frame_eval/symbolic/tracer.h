@@ -96,6 +96,7 @@ class Tracer {
   Sym open_array(BorrowedRef array, guards::SourcePtr source);
   Sym open_scalar(BorrowedRef scalar, guards::SourcePtr source, InputSpec::Kind kind, DType dtype);
   Sym open_int(BorrowedRef number, guards::SourcePtr source);
+  Ref present_node(NodeId id);
   SymbolId new_symbol(SymbolKind kind, uint32_t input, uint32_t axis, int64_t hint);
   bool depends_on_extern(const SizeExpr& expr) const;
   bool answer(SizeGuard::Relation relation, const SizeExpr& a, const SizeExpr& b, bool holds,

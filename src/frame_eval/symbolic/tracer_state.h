@@ -21,6 +21,7 @@ struct Tracer::State {
   std::map<std::string, Sym> opened;             // by source text: a source read twice is one value
   std::vector<ExternRecipe> externs;
   std::vector<SizeExpr> merged;                  // by SymbolId: what the symbol is known to equal
+  std::vector<Ref> present;                      // present values of nodes, as far as they were needed
   uint32_t location = 0;
 };
 

@@ -1,0 +1,52 @@
+// The slow reference back end: a graph evaluated node by node with NumPy. It is the definition of what
+// the ops mean, what tells faults of tracing from faults of code generation (backend="graph",
+// backend="eager"), and how the tracer learns present values.
+#pragma once
+
+#include "numlift/py/python.h"
+
+#include <functional>
+#include <vector>
+
+#include "numlift/graph/graph.h"
+#include "numlift/py/ref.h"
+
+namespace numlift::numpy_shim {
+
+class GraphRunner {
+ public:
+  // Calls extern `call` (index into Graph::externs) with its operands.
+  using ExternCaller = std::function<Ref(uint32_t call, const std::vector<Ref>& operands)>;
+
+  // `inputs` by input index (null for Python ints), `symbols` by SymbolId.
+  GraphRunner(const Graph& graph, std::vector<Ref> inputs, std::vector<int64_t> symbols,
+              ExternCaller call_extern);
+
+  // Computed on demand, kept. An ndarray for arrays, a NumPy scalar for scalars of either kind, the
+  // object itself for objects. Stores work on copies: no input is ever changed. Throws PyError.
+  Ref value(NodeId id);
+  // As the caller of the program sees it: Python scalars for kPyScalar.
+  Ref result(NodeId id);
+
+  // Values computed by an earlier runner over a prefix of this graph, by node; and back.
+  void adopt(std::vector<Ref> values) { values_ = std::move(values); }
+  std::vector<Ref> release() { return std::move(values_); }
+
+ private:
+  Ref compute(NodeId id);
+  Ref elementwise(const Node& node);
+  Ref reduction(const Node& node);
+  Ref store(const Node& node);
+  Ref view(const Node& node, BorrowedRef operand);
+  Ref through_views(NodeId place, NodeId root, BorrowedRef buffer);
+  int64_t size(const SizeExpr& expr) const;
+  std::vector<int64_t> sizes(const std::vector<SizeExpr>& exprs) const;
+
+  const Graph& graph_;
+  std::vector<Ref> inputs_;
+  std::vector<int64_t> symbols_;
+  ExternCaller call_extern_;
+  std::vector<Ref> values_;
+};
+
+}  // namespace numlift::numpy_shim

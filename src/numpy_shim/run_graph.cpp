@@ -1,0 +1,278 @@
+// GraphRunner: each node by the NumPy call that defines it.
+#include "numlift/numpy_shim/run_graph.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "numlift/numpy_shim/dtypes.h"
+#include "numlift/numpy_shim/numpy.h"
+#include "numlift/py/py_error.h"
+#include "numlift/support/check.h"
+
+namespace numlift::numpy_shim {
+
+namespace {
+
+Ref numpy_module() { return checked(PyImport_ImportModule("numpy")); }
+
+Ref numpy_attribute(const char* name) {
+  return checked(PyObject_GetAttrString(numpy_module().get(), name));
+}
+
+PyArray_Descr* new_descr(DType dtype) {
+  auto* descr = reinterpret_cast<PyArray_Descr*>(descr_of(dtype).get());
+  Py_INCREF(descr);
+  return descr;
+}
+
+Ref tuple_of(const std::vector<Ref>& items) {
+  Ref tuple = checked(PyTuple_New(static_cast<Py_ssize_t>(items.size())));
+  for (size_t i = 0; i < items.size(); ++i) {
+    PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), Ref(items[i]).release());
+  }
+  return tuple;
+}
+
+// An ndarray for array types, a NumPy scalar for scalars.
+Ref normalized(Ref value, const Type& type) {
+  if (type.value_kind == ValueKind::kObject) return value;
+  if (type.value_kind == ValueKind::kArray) {
+    if (PyArray_Check(value.get())) return value;
+    return checked(PyArray_FromAny(value.get(), new_descr(type.dtype), 0, 0, 0, nullptr));
+  }
+  if (PyArray_IsScalar(value.get(), Generic)) return value;
+  Ref array = checked(PyArray_FromAny(value.get(), new_descr(type.dtype), 0, 0, 0, nullptr));
+  return checked(PyArray_ToScalar(PyArray_DATA(as_array(array)), as_array(array)));
+}
+
+Ref as_ndarray(BorrowedRef value) {
+  if (PyArray_Check(value.get())) return Ref::create(value);
+  return checked(PyArray_FromAny(value.get(), nullptr, 0, 0, 0, nullptr));
+}
+
+}  // namespace
+
+GraphRunner::GraphRunner(const Graph& graph, std::vector<Ref> inputs, std::vector<int64_t> symbols,
+                         ExternCaller call_extern)
+    : graph_(graph),
+      inputs_(std::move(inputs)),
+      symbols_(std::move(symbols)),
+      call_extern_(std::move(call_extern)) {}
+
+int64_t GraphRunner::size(const SizeExpr& expr) const {
+  const auto value = expr.evaluate(symbols_);
+  NUMLIFT_CHECK(value.has_value(), "size {} overflows", expr.text());
+  return *value;
+}
+
+std::vector<int64_t> GraphRunner::sizes(const std::vector<SizeExpr>& exprs) const {
+  std::vector<int64_t> values;
+  for (const SizeExpr& expr : exprs) values.push_back(size(expr));
+  return values;
+}
+
+Ref GraphRunner::value(NodeId id) {
+  if (values_.size() < graph_.size()) values_.resize(graph_.size());
+  if (!values_[index_of(id)]) {
+    Ref computed = normalized(compute(id), graph_.node(id).type);
+    values_[index_of(id)] = std::move(computed);
+  }
+  return values_[index_of(id)];
+}
+
+Ref GraphRunner::result(NodeId id) {
+  Ref found = value(id);
+  if (graph_.node(id).type.value_kind != ValueKind::kPyScalar) return found;
+  return checked(PyObject_CallMethod(found.get(), "item", nullptr));
+}
+
+Ref GraphRunner::compute(NodeId id) {
+  const Node& node = graph_.node(id);
+  switch (op_info(node.op).op_class) {
+    case OpClass::kElementwise:
+      return elementwise(node);
+    case OpClass::kReduction:
+      return reduction(node);
+    case OpClass::kView:
+      return view(node, value(node.operands[0]));
+    case OpClass::kMemory: {
+      if (node.op == Op::kStore) return store(node);
+      Ref operand = value(node.operands[0]);
+      return checked(PyArray_NewCopy(as_array(operand), NPY_KEEPORDER));
+    }
+    case OpClass::kExtern: {
+      if (node.op == Op::kExtern) {
+        std::vector<Ref> operands;
+        for (NodeId operand : node.operands) operands.push_back(result(operand));
+        return call_extern_(attr_of<ExternAttr>(node).call, operands);
+      }
+      Ref part = value(node.operands[0]);
+      for (int index : attr_of<ExternItemAttr>(node).path) {
+        part = checked(PySequence_GetItem(part.get(), index));
+      }
+      return part;
+    }
+    case OpClass::kLeaf:
+      break;
+  }
+  switch (node.op) {
+    case Op::kPlaceholder:
+      return inputs_.at(attr_of<PlaceholderAttr>(node).input);
+    case Op::kConstant: {
+      const ScalarBits& bits = attr_of<ConstantAttr>(node).value;
+      Ref descr = Ref::create(descr_of(bits.dtype));
+      auto bytes = bits.bytes;
+      return checked(PyArray_Scalar(bytes.data(), reinterpret_cast<PyArray_Descr*>(descr.get()), nullptr));
+    }
+    case Op::kSizeValue:
+      return checked(PyLong_FromLongLong(size(attr_of<SizeAttr>(node).value)));
+    case Op::kIota: {
+      const auto dims = sizes(node.type.dims);
+      const auto axis = static_cast<size_t>(attr_of<IotaAttr>(node).axis);
+      Ref line = checked(PyArray_Arange(0, static_cast<double>(dims[axis]), 1, NPY_INT64));
+      std::vector<Ref> shape;
+      for (size_t k = 0; k < dims.size(); ++k) {
+        shape.push_back(checked(PyLong_FromLongLong(k == axis ? dims[axis] : 1)));
+      }
+      Ref column = checked(PyObject_CallMethod(line.get(), "reshape", "O", tuple_of(shape).get()));
+      shape.clear();
+      for (int64_t dim : dims) shape.push_back(checked(PyLong_FromLongLong(dim)));
+      return checked(PyObject_CallFunction(numpy_attribute("broadcast_to").get(), "OO", column.get(),
+                                           tuple_of(shape).get()));
+    }
+    case Op::kEmpty: {
+      auto dims = sizes(node.type.dims);
+      return checked(PyArray_Zeros(static_cast<int>(dims.size()), reinterpret_cast<npy_intp*>(dims.data()),
+                                   new_descr(node.type.dtype), 0));
+    }
+    default:
+      NUMLIFT_UNREACHABLE();
+  }
+}
+
+Ref GraphRunner::elementwise(const Node& node) {
+  std::vector<Ref> operands;
+  for (NodeId operand : node.operands) operands.push_back(value(operand));
+  switch (node.op) {
+    case Op::kCast: {
+      Ref array = as_ndarray(operands[0]);
+      return checked(PyArray_CastToType(as_array(array), new_descr(node.type.dtype), 0));
+    }
+    case Op::kSelect:
+      return checked(PyObject_CallObject(numpy_attribute("where").get(), tuple_of(operands).get()));
+    case Op::kReal:
+    case Op::kImag:
+      return checked(PyObject_GetAttrString(operands[0].get(), node.op == Op::kReal ? "real" : "imag"));
+    case Op::kMakeComplex: {
+      Ref real = as_ndarray(operands[0]);
+      Ref complex = checked(PyArray_CastToType(as_array(real), new_descr(node.type.dtype), 0));
+      check_status(PyObject_SetAttrString(complex.get(), "imag", operands[1].get()));
+      return complex;
+    }
+    case Op::kNumpyLoop: {
+      const std::string& name = graph_.loops[attr_of<LoopAttr>(node).loop].name;
+      Ref ufunc = numpy_attribute(name.substr(0, name.find('.')).c_str());
+      return checked(PyObject_CallObject(ufunc.get(), tuple_of(operands).get()));
+    }
+    default: {
+      Ref ufunc = numpy_attribute(std::string(op_info(node.op).text).c_str());
+      return checked(PyObject_CallObject(ufunc.get(), tuple_of(operands).get()));
+    }
+  }
+}
+
+Ref GraphRunner::reduction(const Node& node) {
+  Ref operand = as_ndarray(value(node.operands[0]));
+  const auto& axes = attr_of<ReduceAttr>(node).axes;
+  const int rank = PyArray_NDIM(as_array(operand));
+  if (node.op == Op::kReduceArgmin || node.op == Op::kReduceArgmax) {
+    // The reduced axes become one last axis, numbered in C order.
+    std::vector<npy_intp> order, shape;
+    for (int axis = 0; axis < rank; ++axis) {
+      if (std::find(axes.begin(), axes.end(), axis) == axes.end()) {
+        order.push_back(axis);
+        shape.push_back(PyArray_DIM(as_array(operand), axis));
+      }
+    }
+    npy_intp reduced = 1;
+    for (int axis : axes) {
+      order.push_back(axis);
+      reduced *= PyArray_DIM(as_array(operand), axis);
+    }
+    shape.push_back(reduced);
+    PyArray_Dims permutation{order.data(), rank};
+    Ref moved = checked(PyArray_Transpose(as_array(operand), &permutation));
+    PyArray_Dims target{shape.data(), static_cast<int>(shape.size())};
+    Ref flat = checked(PyArray_Newshape(as_array(moved), &target, NPY_CORDER));
+    const int last = static_cast<int>(shape.size()) - 1;
+    return checked(node.op == Op::kReduceArgmin ? PyArray_ArgMin(as_array(flat), last, nullptr)
+                                                : PyArray_ArgMax(as_array(flat), last, nullptr));
+  }
+  const char* name = nullptr;
+  switch (node.op) {
+    case Op::kReduceSum: name = "add"; break;
+    case Op::kReduceProd: name = "multiply"; break;
+    case Op::kReduceMin: name = "minimum"; break;
+    case Op::kReduceMax: name = "maximum"; break;
+    case Op::kReduceAll: name = "logical_and"; break;
+    case Op::kReduceAny: name = "logical_or"; break;
+    default: NUMLIFT_UNREACHABLE();
+  }
+  std::vector<Ref> axis_objects;
+  for (int axis : axes) axis_objects.push_back(checked(PyLong_FromLong(axis)));
+  Ref reduce = checked(PyObject_GetAttrString(numpy_attribute(name).get(), "reduce"));
+  return checked(PyObject_CallFunction(reduce.get(), "OOO", operand.get(), tuple_of(axis_objects).get(),
+                                       descr_of(node.type.dtype).get()));
+}
+
+Ref GraphRunner::view(const Node& node, BorrowedRef operand) {
+  Ref source = as_ndarray(operand);
+  auto dims = sizes(node.type.dims);
+  const auto rank = static_cast<int>(dims.size());
+  if (node.op == Op::kReshape) {
+    PyArray_Dims shape{reinterpret_cast<npy_intp*>(dims.data()), rank};
+    return checked(PyArray_Newshape(as_array(source), &shape, NPY_CORDER));
+  }
+  if (node.op == Op::kPartView) {
+    return checked(PyObject_GetAttrString(source.get(),
+                                          attr_of<PartAttr>(node).imaginary ? "imag" : "real"));
+  }
+  const IndexMap& map = attr_of<ViewAttr>(node).map;
+  std::vector<npy_intp> strides(dims.size(), 0);
+  npy_intp offset = 0;
+  for (size_t k = 0; k < map.axes.size(); ++k) {
+    const npy_intp stride = PyArray_STRIDE(as_array(source), static_cast<int>(k));
+    offset += size(map.axes[k].start) * stride;
+    if (map.axes[k].axis >= 0) {
+      strides[static_cast<size_t>(map.axes[k].axis)] += size(map.axes[k].step) * stride;
+    }
+  }
+  const bool empty = std::find(dims.begin(), dims.end(), 0) != dims.end();
+  PyArray_Descr* descr = PyArray_DESCR(as_array(source));
+  Py_INCREF(descr);
+  Ref result = checked(PyArray_NewFromDescr(
+      &PyArray_Type, descr, rank, reinterpret_cast<npy_intp*>(dims.data()), strides.data(),
+      PyArray_BYTES(as_array(source)) + (empty ? 0 : offset),
+      PyArray_FLAGS(as_array(source)) & NPY_ARRAY_WRITEABLE, nullptr));
+  check_status(PyArray_SetBaseObject(as_array(result), Ref(source).release()));
+  return result;
+}
+
+Ref GraphRunner::through_views(NodeId place, NodeId root, BorrowedRef buffer) {
+  if (place == root) return Ref::create(buffer);
+  const Node& node = graph_.node(place);
+  return view(node, through_views(node.operands[0], root, buffer));
+}
+
+Ref GraphRunner::store(const Node& node) {
+  NodeId root = node.operands[0];
+  while (op_info(graph_.node(root).op).op_class == OpClass::kView) root = graph_.node(root).operands[0];
+  Ref before = as_ndarray(value(root));
+  Ref after = checked(PyArray_NewCopy(as_array(before), NPY_KEEPORDER));
+  Ref place = through_views(node.operands[0], root, after);
+  Ref content = as_ndarray(value(node.operands[1]));
+  check_status(PyArray_CopyInto(as_array(place), as_array(content)));
+  return after;
+}
+
+}  // namespace numlift::numpy_shim
