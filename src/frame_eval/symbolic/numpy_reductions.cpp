@@ -1,0 +1,1 @@
+#include "symbolic/numpy_ufuncs.h"
