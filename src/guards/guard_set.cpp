@@ -317,6 +317,12 @@ std::vector<std::string> GuardSet::texts() const {
   return lines;
 }
 
+void GuardSet::collect_refs(RefCollector* collector) const {
+  for (const Guard& guard : guards_) collector->add(guard);
+  for (const Slot& slot : slots_) collector->add(slot.source);
+  for (const WatchedDict& watched : static_dicts_) collector->add(watched.dict);
+}
+
 void RefCollector::add(const SourcePtr& source) {
   if (!source || std::find(seen_.begin(), seen_.end(), source.get()) != seen_.end()) return;
   seen_.push_back(source.get());

@@ -75,6 +75,10 @@ struct Holds {
   bool operator()(const IsArray& p) const {
     return check_array(value, p.array_class, must_be_writeable);
   }
+  bool operator()(const IsOpaqueArray&) const {
+    ArrayClass found;
+    return PyArray_CheckExact(value.get()) && !classify_array(value, &found);
+  }
   bool operator()(const IsInt64&) const {
     int overflow = 0;
     if (!PyLong_CheckExact(value.get())) return false;
@@ -142,7 +146,7 @@ std::string class_text(const ArrayClass& c) {
       if ((c.size_one >> axis & 1) != 0) text += fmt::format(" axis {}", axis);
     }
   }
-  if (!c.writeable) text += ", read-only";
+  if (c.writeable) text += ", writeable";
   return text;
 }
 
@@ -155,6 +159,7 @@ struct Text {
   std::string operator()(const HasType& p) const { return "type " + type_name(p.type); }
   std::string operator()(const EqualsConstant& p) const { return "== " + object_text(p.value); }
   std::string operator()(const IsArray& p) const { return class_text(p.array_class); }
+  std::string operator()(const IsOpaqueArray&) const { return "an array that is not compiled"; }
   std::string operator()(const IsInt64&) const { return "int of 64 bits"; }
   std::string operator()(const HasLength& p) const { return fmt::format("length {}", p.length); }
   std::string operator()(const FunctionIs& p) const {
@@ -177,6 +182,7 @@ struct FoundText {
     return PyArray_Check(value.get()) ? "an array that is not compiled (subclass, dtype or layout)"
                                       : "type " + std::string(value.type()->tp_name);
   }
+  std::string operator()(const IsOpaqueArray&) const { return (*this)(IsArray{}); }
   std::string operator()(const IsInt64&) const { return object_text(value); }
   std::string operator()(const HasLength&) const {
     int64_t length = 0;

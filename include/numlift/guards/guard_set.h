@@ -82,7 +82,8 @@ class GuardSet {
   std::string explain_miss(const CallInputs& inputs);
   // One line a guard, in the order of checking.
   std::vector<std::string> texts() const;
-  const std::vector<Guard>& guards() const { return guards_; }
+  // Tells every object reference that the set owns.
+  void collect_refs(class RefCollector* collector) const;
 
  private:
   struct Slot {
