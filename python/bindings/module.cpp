@@ -22,6 +22,7 @@ PYBIND11_MODULE(_core, module) {
     module.attr("CompiledFunction") = py::reinterpret_borrow<py::object>(
         reinterpret_cast<PyObject*>(frame_eval::compiled_function_type()));
   });
+  bind_bytecode(module);
   bind_compile(module);
   bind_options(module);
 }
