@@ -51,7 +51,9 @@ SizeExpr SizeExprAccess::make(int64_t constant, std::vector<Term> terms) {
   });
   std::vector<Term> merged;
   for (Term& term : terms) {
-    if (!merged.empty() && compare_products(merged.back().atoms, term.atoms) == 0) {
+    if (term.atoms.empty()) {
+      constant = checked_add(constant, term.coefficient);
+    } else if (!merged.empty() && compare_products(merged.back().atoms, term.atoms) == 0) {
       merged.back().coefficient = checked_add(merged.back().coefficient, term.coefficient);
     } else {
       merged.push_back(std::move(term));

@@ -1,0 +1,182 @@
+// A program as one LLVM module: `program` runs the steps, each nest is a function of its own.
+#include <llvm/IR/Verifier.h>
+#include <llvm/Support/raw_ostream.h>
+
+#include <memory>
+
+#include "emit_nest.h"
+#include "numlift/codegen/compile.h"
+#include "numlift/graph/text.h"
+#include "numlift/support/check.h"
+#include "orc.h"
+#include "runtime.h"
+#include "target.h"
+
+namespace numlift::codegen {
+
+namespace cpu {
+namespace {
+
+class ProgramEmitter {
+ public:
+  ProgramEmitter(const Program& program, llvm::Module& module)
+      : program_(program), f_(program, module, "program"), b_(f_.builder()) {
+    f_.function()->setLinkage(llvm::Function::ExternalLinkage);
+  }
+
+  void emit() {
+    // The host's floating-point flags stay as they were: our code and libmvec raise some that NumPy
+    // would not.
+    llvm::AllocaInst* saved = entry_alloca(b_, b_.getInt32Ty());
+    b_.CreateIntrinsic(llvm::Intrinsic::x86_sse_stmxcsr, {}, {saved});
+    auto* stop = llvm::BasicBlock::Create(b_.getContext(), "stop", f_.function());
+    for (uint32_t index = 0; index < program_.steps.size(); ++index) {
+      llvm::Value* restart = std::visit([&](const auto& step) { return emit_step(step, index); },
+                                        program_.steps[index]);
+      auto* next = llvm::BasicBlock::Create(b_.getContext(), "step", f_.function(), stop);
+      b_.CreateCondBr(b_.CreateICmpEQ(restart, b_.getInt32(0)), next, stop);
+      results_.emplace_back(b_.getInt32(static_cast<uint32_t>(ExitCode::kRestart)), b_.GetInsertBlock());
+      b_.SetInsertPoint(next);
+    }
+    results_.emplace_back(b_.getInt32(static_cast<uint32_t>(ExitCode::kReturn)), b_.GetInsertBlock());
+    b_.CreateBr(stop);
+    b_.SetInsertPoint(stop);
+    llvm::PHINode* result = b_.CreatePHI(b_.getInt32Ty(), static_cast<unsigned>(results_.size()));
+    for (const auto& [value, block] : results_) result->addIncoming(value, block);
+    b_.CreateIntrinsic(llvm::Intrinsic::x86_sse_ldmxcsr, {}, {saved});
+    b_.CreateRet(result);
+  }
+
+  ProgramSymbols take_symbols() { return std::move(symbols_); }
+
+ private:
+  llvm::Value* emit_step(const NestStep& step, uint32_t index);
+  llvm::Value* emit_step(const ExternStep& step, uint32_t index);
+  llvm::Value* emit_step(const NumpyLoopStep& step, uint32_t index);
+  llvm::Value* emit_step(const AllocateStep& step, uint32_t index);
+  llvm::Value* call_host(unsigned callback, uint32_t argument);
+  // Loads what a step needs at its place: an extern step may have changed it.
+  llvm::Value* load_now(unsigned field, uint64_t index, llvm::Type* type);
+  llvm::Value* host_symbol(const std::string& name, void* address);
+
+  const Program& program_;
+  FunctionEmitter f_;
+  llvm::IRBuilder<>& b_;
+  ProgramSymbols symbols_;
+  std::vector<std::pair<llvm::Value*, llvm::BasicBlock*>> results_;
+};
+
+llvm::Value* ProgramEmitter::emit_step(const NestStep& step, uint32_t index) {
+  llvm::Function* kernel;
+  {
+    FunctionEmitter nest(program_, f_.module(), "nest" + std::to_string(index));
+    NestEmitter(nest, step.nest).emit_root();
+    nest.finish();
+    kernel = nest.function();
+  }
+  kernel->addFnAttr(llvm::Attribute::NoInline);
+  // The work is computed by a small function of its own, at the step's place, for the same reason.
+  FunctionEmitter run(program_, f_.module(), "run" + std::to_string(index));
+  llvm::IRBuilder<>& b = run.builder();
+  llvm::Value* cost = b.CreateMul(run.size(step.nest.work),
+                                  b.getInt64(static_cast<uint64_t>(std::max(step.nest.cost, 1))));
+  llvm::Value* is_long = b.CreateICmpSGE(cost, b.getInt64(kLongKernelCost));
+  llvm::Type* pointer = b.getPtrTy();
+  auto* with_gil = llvm::BasicBlock::Create(b.getContext(), "short", run.function());
+  auto* without_gil = llvm::BasicBlock::Create(b.getContext(), "long", run.function());
+  b.CreateCondBr(is_long, without_gil, with_gil);
+  b.SetInsertPoint(without_gil);
+  b.CreateRet(b.CreateCall(run.runtime("numlift_run_long", b.getInt32Ty(), {pointer, pointer}),
+                           {run.frame(), kernel}));
+  b.SetInsertPoint(with_gil);
+  llvm::CallInst* direct = b.CreateCall(kernel, {run.frame()});
+  direct->setTailCall();
+  b.CreateRet(direct);
+  return b_.CreateCall(run.function(), {f_.frame()});
+}
+
+llvm::Value* ProgramEmitter::load_now(unsigned field, uint64_t index, llvm::Type* type) {
+  return b_.CreateLoad(type, b_.CreateConstGEP1_64(type, f_.frame_field(field), index));
+}
+
+llvm::Value* ProgramEmitter::call_host(unsigned callback, uint32_t argument) {
+  llvm::Value* function = load_now(4, callback, b_.getPtrTy());
+  auto* type = llvm::FunctionType::get(b_.getInt32Ty(), {b_.getPtrTy(), b_.getInt32Ty()}, false);
+  return b_.CreateCall(type, function, {f_.frame_field(3), b_.getInt32(argument)});
+}
+
+static_assert(offsetof(RuntimeCallbacks, extern_call) == 0 &&
+              offsetof(RuntimeCallbacks, allocate) == sizeof(void*));
+
+llvm::Value* ProgramEmitter::emit_step(const ExternStep&, uint32_t index) {
+  return call_host(0, index);
+}
+
+llvm::Value* ProgramEmitter::emit_step(const AllocateStep& step, uint32_t) {
+  return call_host(1, static_cast<uint32_t>(step.buffer));
+}
+
+llvm::Value* ProgramEmitter::host_symbol(const std::string& name, void* address) {
+  symbols_.emplace_back(name, address);
+  return f_.module().getOrInsertGlobal(name, b_.getInt8Ty());
+}
+
+llvm::Value* ProgramEmitter::emit_step(const NumpyLoopStep& step, uint32_t index) {
+  const NumpyLoopInfo& loop = program_.graph.loops.at(step.loop);
+  FunctionEmitter run(program_, f_.module(), "loop" + std::to_string(index));
+  llvm::IRBuilder<>& b = run.builder();
+  const size_t arity = step.operands.size() + 1;
+  llvm::Value* args = entry_alloca(b, b.getPtrTy(), arity);
+  llvm::Value* steps = entry_alloca(b, b.getInt64Ty(), arity);
+  for (size_t i = 0; i < arity; ++i) {
+    const bool is_result = i + 1 == arity;
+    const BufferId buffer = is_result ? step.result : step.operands[i];
+    const int64_t bytes =
+        is_result ? item_size(program_.buffers[static_cast<uint32_t>(step.result)].dtype)
+                  : step.operand_steps[i];
+    b.CreateStore(run.buffer(buffer), b.CreateConstGEP1_64(b.getPtrTy(), args, i));
+    b.CreateStore(b.getInt64(static_cast<uint64_t>(bytes)),
+                  b.CreateConstGEP1_64(b.getInt64Ty(), steps, i));
+  }
+  const std::string suffix = std::to_string(step.loop) + "_" + std::to_string(index);
+  llvm::Value* function =
+      host_symbol("numpy_loop" + suffix, reinterpret_cast<void*>(loop.function));
+  llvm::Value* data = loop.data ? host_symbol("numpy_data" + suffix, loop.data)
+                                : llvm::ConstantPointerNull::get(b.getPtrTy());
+  llvm::Type* p = b.getPtrTy();
+  llvm::Type* i64 = b.getInt64Ty();
+  b.CreateRet(b.CreateCall(
+      run.runtime("numlift_run_numpy_loop", b.getInt32Ty(), {p, p, p, p, i64, p, b.getInt32Ty()}),
+      {run.frame(), function, data, args, run.size(step.count), steps, b.getInt32(step.fp_checks)}));
+  return b_.CreateCall(run.function(), {f_.frame()});
+}
+
+}  // namespace
+}  // namespace cpu
+
+std::unique_ptr<NativeCode> emit_native(const Program& program, bool keep_ir) {
+  auto context = std::make_unique<llvm::LLVMContext>();
+  auto module = std::make_unique<llvm::Module>(program.graph.name.empty() ? "program" : program.graph.name,
+                                               *context);
+  cpu::ProgramSymbols symbols;
+  {
+    cpu::ProgramEmitter emitter(program, *module);
+    emitter.emit();
+    symbols = emitter.take_symbols();
+  }
+  if (verify_enabled()) {
+    std::string problems;
+    llvm::raw_string_ostream stream(problems);
+    const bool broken = llvm::verifyModule(*module, &stream);
+    NUMLIFT_CHECK(!broken, "{}\n{}", problems, cpu::module_text(*module));
+  }
+  return cpu::link_program(std::move(context), std::move(module), symbols, keep_ir);
+}
+
+void initialize_native() {
+  cpu::host_target();
+  cpu::runtime_symbols();
+  cpu::initialize_openmp();
+}
+
+}  // namespace numlift::codegen

@@ -1,0 +1,82 @@
+// Detects the floating-point conditions that NumPy would report, by looking at values.
+//
+// An operation is suspicious when its result is NaN though no operand is (invalid), or infinite
+// though all operands are finite (divide by zero, overflow). Unlike the hardware's flags this is
+// exact next to libmvec, quiet compares and vector minima, all of which raise flags that NumPy does
+// not, and it survives whatever the optimiser does to the arithmetic.
+//
+// The hot path stays short: a NaN or infinity passes on through sums, products and the like, so only
+// the last value of such a chain is tested for being finite, and only when that fails does a cold
+// block look at each operation (find_sentinels() decides which values are tested).
+#pragma once
+
+#include <llvm/IR/IRBuilder.h>
+
+#include <span>
+#include <vector>
+
+#include "lanes.h"
+#include "numlift/codegen/loop_nest.h"
+
+namespace numlift::codegen::cpu {
+
+// Which operands of one reduction were not finite, in lanes; kept on the stack.
+struct SeenSlots {
+  llvm::AllocaInst* nan = nullptr;
+  llvm::AllocaInst* infinite = nullptr;
+};
+
+class FpChecks {
+ public:
+  // restart_slot: an i32 that becomes 1.
+  FpChecks(llvm::IRBuilder<>& builder, llvm::AllocaInst* restart_slot)
+      : builder_(builder), restart_slot_(restart_slot) {}
+
+  // Lanes that must restart whatever the result is (integer division by zero, a cast out of range).
+  void must_restart(llvm::Value* mask);
+  // An operation whose conditions count. is_sentinel: its result is tested.
+  void watch(Op op, uint8_t fp_checks, const LaneValue& result,
+             std::span<const LaneValue> operands, std::span<const DType> operand_dtypes,
+             bool is_sentinel);
+  // An operand of a float sum or product: NaN and infinities in it are noted in `seen`.
+  void note_operand(const SeenSlots& seen, const LaneValue& operand);
+  // Emits the tests of everything recorded since the last flush, at the builder's place.
+  void flush();
+
+  // After a reduction: the result against what its operands were.
+  void check_reduction(const SeenSlots& seen, uint8_t fp_checks, const LaneValue& result);
+  // Sets the restart slot where `condition` (i1) holds.
+  void restart_if(llvm::Value* condition);
+
+ private:
+  struct Watched {
+    Op op;
+    uint8_t fp_checks;
+    LaneValue result;
+    std::vector<LaneValue> operands;  // the floating ones
+    LaneValue divisor;                // re is null unless infinity may mean division by zero
+  };
+  struct Noted {
+    SeenSlots seen;
+    LaneValue operand;
+  };
+  llvm::Value* suspicious(const Watched& watched);
+
+  llvm::IRBuilder<>& builder_;
+  llvm::AllocaInst* restart_slot_;
+  std::vector<llvm::Value*> must_;
+  std::vector<llvm::Value*> tested_;  // components that are finite on the hot path
+  std::vector<Watched> watched_;
+  std::vector<Noted> noted_;
+};
+
+// By ValueId: whether the value must be tested itself, because no operation in the same body passes
+// its NaNs and infinities on to a value that is.
+std::vector<bool> find_sentinels(const LoopNest& nest);
+
+// Mask tests on one component.
+llvm::Value* is_nan(llvm::IRBuilder<>& builder, llvm::Value* value);
+llvm::Value* is_infinite(llvm::IRBuilder<>& builder, llvm::Value* value);
+llvm::Value* is_finite(llvm::IRBuilder<>& builder, llvm::Value* value);
+
+}  // namespace numlift::codegen::cpu

@@ -1,0 +1,130 @@
+// Helpers that generated code calls, and their table of names.
+#include "runtime.h"
+
+#include <xmmintrin.h>
+
+#include <cmath>
+#include <complex.h>
+#include <cstdlib>
+#include <cstring>
+
+#include "vector_math.h"
+
+namespace numlift::codegen::cpu {
+
+namespace {
+
+// Scalar libm over the lanes of a vector that lies in memory.
+void map1_f64(double (*function)(double), double* x, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) x[i] = function(x[i]);
+}
+void map1_f32(float (*function)(float), float* x, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) x[i] = function(x[i]);
+}
+void map2_f64(double (*function)(double, double), double* x, const double* y, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) x[i] = function(x[i], y[i]);
+}
+void map2_f32(float (*function)(float, float), float* x, const float* y, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) x[i] = function(x[i], y[i]);
+}
+
+// Complex functions; real and imaginary parts in two arrays.
+template <class T, class C, C (*function)(C)>
+void map_complex(T* re, T* im, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) {
+    C z;
+    T* parts = reinterpret_cast<T*>(&z);
+    parts[0] = re[i];
+    parts[1] = im[i];
+    const C result = function(z);
+    re[i] = reinterpret_cast<const T*>(&result)[0];
+    im[i] = reinterpret_cast<const T*>(&result)[1];
+  }
+}
+
+void* scratch_alloc(int64_t size_bytes) {
+  void* memory = nullptr;
+  const size_t size = size_bytes > 0 ? static_cast<size_t>(size_bytes) : 1;
+  return posix_memalign(&memory, 64, size) == 0 ? memory : nullptr;
+}
+void scratch_free(void* memory) { std::free(memory); }
+
+template <class F>
+void* address_of(F* function) {
+  return reinterpret_cast<void*>(function);
+}
+
+std::vector<std::pair<std::string, void*>> make_symbols() {
+  std::vector<std::pair<std::string, void*>> table = {
+      {"numlift_parallel_for", address_of(&parallel_for)},
+      {"numlift_chunk_size", address_of(&chunk_size)},
+      {"numlift_run_long", address_of(&run_long)},
+      {"numlift_run_numpy_loop", address_of(&run_numpy_loop)},
+      {"numlift_scratch_alloc", address_of(&scratch_alloc)},
+      {"numlift_scratch_free", address_of(&scratch_free)},
+      {"numlift_map1_f64", address_of(&map1_f64)},
+      {"numlift_map1_f32", address_of(&map1_f32)},
+      {"numlift_map2_f64", address_of(&map2_f64)},
+      {"numlift_map2_f32", address_of(&map2_f32)},
+      // LLVM writes calls to these for large copies and fills.
+      {"memcpy", address_of(&memcpy)},
+      {"memset", address_of(&memset)},
+      {"memmove", address_of(&memmove)},
+  };
+  using C64 = _Complex float;
+  using C128 = _Complex double;
+#define NUMLIFT_COMPLEX(name)                                                               \
+  table.emplace_back("numlift_c64_" #name, address_of(&map_complex<float, C64, c##name##f>)); \
+  table.emplace_back("numlift_c128_" #name, address_of(&map_complex<double, C128, c##name>));
+  NUMLIFT_COMPLEX(exp)
+  NUMLIFT_COMPLEX(log)
+  NUMLIFT_COMPLEX(sqrt)
+  NUMLIFT_COMPLEX(sin)
+  NUMLIFT_COMPLEX(cos)
+  NUMLIFT_COMPLEX(tan)
+  NUMLIFT_COMPLEX(sinh)
+  NUMLIFT_COMPLEX(cosh)
+  NUMLIFT_COMPLEX(tanh)
+#undef NUMLIFT_COMPLEX
+  append_math_symbols(&table);
+  return table;
+}
+
+constexpr unsigned kInvalidFlag = 1, kDivideFlag = 4, kOverflowFlag = 8, kAllFlags = 0x3F;
+
+}  // namespace
+
+const std::vector<std::pair<std::string, void*>>& runtime_symbols() {
+  static const auto* table = new std::vector<std::pair<std::string, void*>>(make_symbols());
+  return *table;
+}
+
+int32_t run_long(ProgramFrame* frame, int32_t (*kernel)(ProgramFrame*)) noexcept {
+  const RuntimeCallbacks* callbacks = frame->callbacks;
+  if (!callbacks || !callbacks->release_gil) return kernel(frame);
+  void* state = callbacks->release_gil(frame->context);
+  const int32_t result = kernel(frame);
+  callbacks->acquire_gil(frame->context, state);
+  return result;
+}
+
+int32_t run_numpy_loop(ProgramFrame* frame, void* function, void* data, char** args, int64_t count,
+                       const int64_t* steps, int32_t fp_checks) noexcept {
+  if (count <= 0) return 0;
+  const auto loop = reinterpret_cast<void (*)(char**, const int64_t*, const int64_t*, void*)>(function);
+  const RuntimeCallbacks* callbacks = frame->callbacks;
+  // NumPy's loops cost some 10 operations an element; numeric ones never touch Python objects.
+  const bool release = callbacks && callbacks->release_gil && count >= kLongKernelCost / 10;
+  void* state = release ? callbacks->release_gil(frame->context) : nullptr;
+  _mm_setcsr(_mm_getcsr() & ~kAllFlags);
+  loop(args, &count, steps, data);
+  const unsigned raised = _mm_getcsr();
+  if (release) callbacks->acquire_gil(frame->context, state);
+  unsigned wanted = 0;
+  if (fp_checks & kFpInvalid) wanted |= kInvalidFlag;
+  if (fp_checks & kFpDivide) wanted |= kDivideFlag;
+  if (fp_checks & kFpOver) wanted |= kOverflowFlag;
+  return (raised & wanted) != 0 ? 1 : 0;
+}
+
+}  // namespace numlift::codegen::cpu

@@ -1,0 +1,54 @@
+// Dead code: what neither a result, a mutated input nor an effect needs.
+#include "../dtype_rules.h"
+#include "numlift/graph/pass.h"
+#include "numlift/support/check.h"
+
+namespace numlift {
+namespace {
+
+// Kept although nobody reads it. Conditions that cannot occur (integer sums) keep nothing alive.
+bool has_effect(const Graph& graph, const Node& node) {
+  if (node.op == Op::kExtern) {
+    const ExternInfo& info = graph.externs[attr_of<ExternAttr>(node).call];
+    return !info.pure || info.may_raise;
+  }
+  if (node.fp_checks == 0) return false;
+  const DType operand = graph.node(node.operands[0]).type.dtype;
+  return may_raise_condition(node.op, operand, node.type.dtype);
+}
+
+}  // namespace
+
+void eliminate_dead_code(Graph* graph) {
+  std::vector<bool> live(graph->size(), false);
+  for (NodeId id : graph->outputs) live[index_of(id)] = true;
+  for (NodeId id : graph->mutated_inputs) live[index_of(id)] = true;
+  // A size used by a live node or a guard keeps the extern item alive that gives it.
+  auto keep_sizes = [&](const SizeExpr& size) {
+    std::vector<SymbolId> used;
+    size.collect_symbols(&used);
+    for (SymbolId id : used) {
+      const Symbol& symbol = graph->symbols[static_cast<size_t>(id)];
+      if (symbol.kind != SymbolKind::kExternDim) continue;
+      NUMLIFT_CHECK(symbol.input < live.size(), "s{} names no node", static_cast<size_t>(id));
+      live[symbol.input] = true;
+    }
+  };
+  for (size_t i = graph->size(); i-- > 0;) {
+    const Node& node = graph->node(NodeId{static_cast<uint32_t>(i)});
+    if (!live[i] && !has_effect(*graph, node)) continue;
+    live[i] = true;
+    for (NodeId operand : node.operands) live[index_of(operand)] = true;
+    for (const SizeExpr& dim : node.type.dims) keep_sizes(dim);
+    if (const auto* size = std::get_if<SizeAttr>(&node.attr)) keep_sizes(size->value);
+    if (const auto* view = std::get_if<ViewAttr>(&node.attr)) {
+      for (const IndexMap::Axis& axis : view->map.axes) {
+        keep_sizes(axis.start);
+        keep_sizes(axis.step);
+      }
+    }
+  }
+  graph->compact(live);
+}
+
+}  // namespace numlift
