@@ -292,7 +292,7 @@ Ref ProgramHost::make_value(RunFrame* frame, const ValueRef& value, const ViewPl
 }
 
 Ref ProgramHost::make_result(RunFrame* frame) const {
-  if (recipe_.size() == 1 && recipe_[0].kind == RecipeNode::Kind::kOutput) {
+  if (recipe_.size() == 1 && recipe_[0].kind == RecipeNode::Kind::kOutput && !recipe_[0].read_only) {
     return make_value(frame, program_.outputs[recipe_[0].index], outputs_[recipe_[0].index]);
   }
   // Outputs first: two outputs that are one node are one object.

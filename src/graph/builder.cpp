@@ -53,9 +53,9 @@ NodeId GraphBuilder::append(Op op, std::vector<NodeId> operands, Attr attr, Type
   node.order = std::move(order);
   node.location = location_;
   if (fp_checks_ != 0 && !node.operands.empty()) {
-    if (may_raise_condition(op, this->type(node.operands[0]).dtype, node.type.dtype)) {
-      node.fp_checks = fp_checks_;
-    }
+    const DType operand = this->type(node.operands[0]).dtype;
+    const bool wraps = is_integer(operand) && wraps_silently_on_arrays(op);
+    if (!wraps) node.fp_checks = fp_checks_ & possible_conditions(op, operand, node.type);
   }
   return graph_.append(std::move(node));
 }

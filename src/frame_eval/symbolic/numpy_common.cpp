@@ -274,6 +274,12 @@ Type result_type_for(DType dtype, const std::vector<SizeExpr>& dims, bool scalar
   return scalar && dims.empty() ? numpy_scalar_type(dtype) : array_type(dtype, dims);
 }
 
+NodeId elementwise_scalar(Tracer& tracer, NodeId node) {
+  const Type& type = tracer.type_of(node);
+  if (type.value_kind == ValueKind::kNumpyScalar) return node;
+  return tracer.append(Op::kCast, {node}, NoAttr{}, numpy_scalar_type(type.dtype));
+}
+
 Sym new_result(Tracer& tracer, NodeId node, AxisOrder order) {
   if (tracer.type_of(node).value_kind == ValueKind::kArray) return tracer.new_array(node, std::move(order));
   return tracer.new_scalar(node);

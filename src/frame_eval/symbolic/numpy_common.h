@@ -80,6 +80,9 @@ OrderOperand order_operand(const Operand& operand);
 // operands (npyiter_find_best_axis_ordering); empty: C order.
 AxisOrder k_order(Tracer& tracer, const std::vector<SizeExpr>& dims,
                   std::span<const OrderOperand> operands);
+// The order of a fresh array made like this one (astype, copy(order="K"), empty_like):
+// PyArray_NewLikeArray's rule, which looks at axes of size 1 too.
+AxisOrder like_order(Tracer& tracer, const OrderOperand& prototype);
 AxisOrder fortran_order(int rank);
 // `order` argument of NumPy's functions: 'K', 'A', 'C', 'F' (or None = `missing`). Break otherwise.
 char order_argument(Tracer& tracer, const Sym& value, char missing);
@@ -94,6 +97,8 @@ bool is_f_contiguous(Tracer& tracer, DType dtype, const std::vector<SizeExpr>& d
 // ---- results
 // Node of a result of these dims: a NumPy scalar when `scalar`, else an array.
 Type result_type_for(DType dtype, const std::vector<SizeExpr>& dims, bool scalar);
+// The element of a 0-d array as a NumPy scalar; scalars as they are.
+NodeId elementwise_scalar(Tracer& tracer, NodeId node);
 // A scalar or a fresh array, by the node's type.
 Sym new_result(Tracer& tracer, NodeId node, AxisOrder order = {});
 // out= arguments: casts `node` (same_kind unless told otherwise) and stores it; the result is `out`.

@@ -200,6 +200,31 @@ AxisOrder k_order(Tracer& tracer, const std::vector<SizeExpr>& dims,
   return {};
 }
 
+AxisOrder like_order(Tracer& tracer, const OrderOperand& prototype) {
+  const size_t rank = prototype.dims.size();
+  if (rank < 2 || is_c_contiguous(tracer, prototype.dtype, prototype.dims, prototype.strides)) return {};
+  if (is_f_contiguous(tracer, prototype.dtype, prototype.dims, prototype.strides)) {
+    return fortran_order(static_cast<int>(rank));
+  }
+  static const std::string reason = "a copy has the memory order of its original";
+  std::vector<SizeExpr> strides;
+  for (const SizeExpr& given : prototype.strides) {
+    const SizeExpr stride = tracer.simplify(given);
+    strides.push_back(tracer.decide_less(stride, 0, reason) ? -stride : stride);
+  }
+  // Stable: the largest stride is the slowest axis.
+  AxisOrder order;
+  for (size_t axis = 0; axis < rank; ++axis) {
+    size_t place = order.size();
+    while (place > 0 && tracer.decide_less(strides[order[place - 1]], strides[axis], reason)) --place;
+    order.insert(order.begin() + static_cast<ptrdiff_t>(place), static_cast<uint8_t>(axis));
+  }
+  for (size_t k = 0; k < rank; ++k) {
+    if (order[k] != k) return order;
+  }
+  return {};
+}
+
 bool is_c_contiguous(Tracer& tracer, DType dtype, const std::vector<SizeExpr>& dims,
                      const std::vector<SizeExpr>& strides) {
   return is_contiguous(tracer, dtype, dims, strides, false);

@@ -34,6 +34,20 @@ std::optional<Op> bool_op(Op op) {
   }
 }
 
+// NumPy's clip takes the bound where the value is not strictly inside; a NaN value stays, a NaN bound
+// wins.
+NodeId lower_clip(Tracer& tracer, const std::vector<NodeId>& nodes, DType dtype) {
+  const auto bounded = [&](NodeId value, NodeId bound, Op inside) {
+    NodeId keep = elementwise(tracer, inside, {value, bound}, DType::kBool);
+    if (is_float(dtype)) {
+      const NodeId nan = elementwise(tracer, Op::kIsnan, {value}, DType::kBool);
+      keep = elementwise(tracer, Op::kLogicalOr, {nan, keep}, DType::kBool);
+    }
+    return elementwise(tracer, Op::kSelect, {keep, value, bound}, dtype);
+  };
+  return bounded(bounded(nodes[0], nodes[1], Op::kGreater), nodes[2], Op::kLess);
+}
+
 }  // namespace
 
 std::optional<Op> native_op(const std::string& name, const LoopTypes& loop) {
@@ -78,6 +92,8 @@ std::optional<Op> native_op(const std::string& name, const LoopTypes& loop) {
   return op;
 }
 
+bool native_reduction(Op op, DType dtype) { return codegen::native_supports(op, dtype); }
+
 std::optional<NodeId> lower_loop(Tracer& tracer, BorrowedRef ufunc, const std::string& name,
                                  const LoopTypes& loop, std::vector<NodeId> nodes) {
   if (const auto op = native_op(name, loop)) {
@@ -86,6 +102,9 @@ std::optional<NodeId> lower_loop(Tracer& tracer, BorrowedRef ufunc, const std::s
   if (name == "absolute" && loop.inputs[0] == DType::kBool) {
     const NodeId operand = nodes[0];
     return elementwise(tracer, Op::kLogicalOr, {operand, operand}, DType::kBool);
+  }
+  if (name == "clip" && !is_complex(loop.inputs[0]) && loop.inputs[0] != DType::kBool) {
+    return lower_clip(tracer, nodes, loop.inputs[0]);
   }
   const auto inner = numpy_shim::inner_loop(ufunc, loop);
   if (!inner) return std::nullopt;

@@ -10,6 +10,7 @@ namespace numlift::frame_eval {
 // nor an inner loop of NumPy's: call the ufunc itself.
 std::optional<NodeId> lower_loop(Tracer& tracer, BorrowedRef ufunc, const std::string& name,
                                  const numpy_shim::LoopTypes& loop, std::vector<NodeId> nodes);
+bool native_reduction(Op op, DType dtype);
 // The op that computes this loop with code of our own, if any.
 std::optional<Op> native_op(const std::string& name, const numpy_shim::LoopTypes& loop);
 

@@ -105,6 +105,7 @@ Sym Tracer::new_view(const ArrayValue& base, ViewStep step, std::vector<SizeExpr
   view->type = step.type;
   view->strides = std::move(strides);
   view->writeable = base.writeable;
+  view->read_only = base.read_only;
   view->chain.push_back(std::move(step));
   return view;
 }

@@ -190,6 +190,9 @@ class GraphEvaluator {
       }
       uint8_t conditions = 0;
       to.store(index, evaluate_scalar(node.op, scalars, node.type.dtype, &conditions));
+      if (node.type.value_kind == ValueKind::kNumpyScalar && is_integer(scalars[0].dtype)) {
+        conditions |= overflow_of_scalars(node.op, scalars);
+      }
       meet(node, conditions);
     });
     return to;

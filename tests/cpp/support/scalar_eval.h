@@ -438,6 +438,26 @@ inline ScalarBits cast_scalar(const ScalarBits& from, DType result, uint8_t* con
   });
 }
 
+// Operators on NumPy's integer scalars report overflow.
+inline uint8_t overflow_of_scalars(Op op, std::span<const ScalarBits> operands) {
+  return with_ctype(operands[0].dtype, [&](auto like) -> uint8_t {
+    using T = decltype(like);
+    if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+      const T a = scalar_value<T>(operands[0]);
+      const T b = operands.size() > 1 ? scalar_value<T>(operands[1]) : T{};
+      T ignored{};
+      bool overflow = false;
+      if (op == Op::kAdd) overflow = __builtin_add_overflow(a, b, &ignored);
+      if (op == Op::kSubtract) overflow = __builtin_sub_overflow(a, b, &ignored);
+      if (op == Op::kMultiply) overflow = __builtin_mul_overflow(a, b, &ignored);
+      const bool negates = op == Op::kNegative || (op == Op::kAbsolute && a < T{0});
+      if (negates) overflow = __builtin_sub_overflow(T{0}, a, &ignored);
+      return overflow ? kFpOver : kFpNone;
+    }
+    return kFpNone;
+  });
+}
+
 // ---------------------------------------------------------------- one element
 
 // `conditions` gets the FpChecks bits that NumPy would see.
