@@ -172,7 +172,6 @@ Sym constant_key(Interpreter& interpreter, const Sym& key) {
 std::vector<std::pair<Sym, Sym>> dict_items(Interpreter& interpreter, const Sym& dict) {
   if (dict->kind == SymKind::kDict) return as<DictValue>(dict).items;
   PyObject* real = object_of(dict);
-  guard_length(interpreter, dict, PyDict_Size(real));
   interpreter.guard_key_order(container_source(dict), real);
   std::vector<std::pair<Sym, Sym>> items;
   PyObject *key, *value;
