@@ -22,7 +22,7 @@ class Planner {
     for (size_t i = 0; i < graph_.size(); ++i) {
       const NodeId id{static_cast<uint32_t>(i)};
       if (plan_.nodes[i].needed && graph_.node(id).op == Op::kStore) {
-        is_stored_to_[index_of(graph_.buffer_of(id))] = true;
+        is_stored_to_[index_of(plan_.root_of(id))] = true;
       }
     }
     for (size_t i = 0; i < graph_.size(); ++i) {
@@ -58,11 +58,11 @@ class Planner {
   }
 
   void visit_store(NodeId id) {
-    const NodeId root = graph_.buffer_of(id);
+    const NodeId root = plan_.root_of(id);
     const NodeId value = graph_.node(id).operands[1];
     const Reads& reads = reads_[index_of(value)];
     const bool reads_target = std::any_of(reads.begin(), reads.end(), [&](NodeId version) {
-      return graph_.buffer_of(version) == root;
+      return plan_.root_of(version) == root;
     });
     if (reads_target && reads_elements_of_others(id)) give_buffer(value);
     const BufferId target = buffer_of_[index_of(root)];
@@ -93,7 +93,7 @@ class Planner {
   void keep_fresh(NodeId operand) {
     const Reads& reads = reads_[index_of(operand)];
     const bool stale = std::any_of(reads.begin(), reads.end(), [&](NodeId version) {
-      return newest_[index_of(graph_.buffer_of(version))] != version;
+      return newest_[index_of(plan_.root_of(version))] != version;
     });
     if (!stale) return;
     NUMLIFT_CHECK(plan_.of(operand).own_buffer == false && !is_memory_root(graph_.node(operand)) &&
@@ -174,6 +174,10 @@ Plan make_plan(Graph graph) {
   plan.graph = insert_copies(std::move(graph));
   plan.hints = plan.graph.symbol_hints();
   plan.nodes.resize(plan.graph.size());
+  for (size_t i = 0; i < plan.graph.size(); ++i) {
+    plan.roots.push_back(
+        find_root(plan.graph.nodes()[i], NodeId{static_cast<uint32_t>(i)}, plan.roots));
+  }
   mark_needed(&plan);
   mark_required(&plan);
   mark_worthwhile(&plan);

@@ -30,7 +30,7 @@ ValueRef scalar_ref(const Plan& plan, NodeId id) {
 
 ValueRef array_ref(const Plan& plan, NodeId id) {
   const Node& node = plan.graph.node(id);
-  const NodeId root = plan.graph.buffer_of(id);
+  const NodeId root = plan.root_of(id);
   const Place place = memory_place(plan, id);
   const Buffer& buffer = plan.buffers[static_cast<size_t>(place.buffer)];
   ValueRef result;
