@@ -94,14 +94,12 @@ py::object encode_tuples(const py::object& code, const std::vector<InstructionTu
   for (const auto& [target, depth, push_lasti] : handlers) {
     bytecode.handlers.push_back({target, depth, push_lasti});
   }
-  return translated(
-      [&] { return py::reinterpret_steal<py::object>(encode(bytecode).release()); });
+  return translated([&] { return py::reinterpret_steal<py::object>(encode(bytecode).release()); });
 }
 
 py::object reencode(const py::object& code) {
-  return translated([&] {
-    return py::reinterpret_steal<py::object>(encode(*decode(code.ptr())).release());
-  });
+  return translated(
+      [&] { return py::reinterpret_steal<py::object>(encode(*decode(code.ptr())).release()); });
 }
 
 py::list table() {
@@ -116,8 +114,8 @@ py::list table() {
 py::list slots(const py::object& code) {
   py::list result;
   for (const LocalSlot& slot : local_slots(code.ptr())) {
-    result.append(py::make_tuple(object_or_none(slot.name), slot.is_local, slot.is_cell,
-                                 slot.is_free));
+    result.append(
+        py::make_tuple(object_or_none(slot.name), slot.is_local, slot.is_cell, slot.is_free));
   }
   return result;
 }
@@ -126,7 +124,8 @@ py::list slots(const py::object& code) {
 
 void bind_bytecode(py::module_& parent) {
   py::module_ m = parent.def_submodule("bytecode", "The bytecode decoder and encoder, for tests.");
-  m.def("decode", &decode_to_tuples, "The canonical instructions and the handlers of a code object.");
+  m.def("decode", &decode_to_tuples,
+        "The canonical instructions and the handlers of a code object.");
   m.def("encode", &encode_tuples, "A code object from what decode() gave, edited.");
   m.def("reencode", &reencode, "decode() and encode() without an edit.");
   m.def("computed_stack_size", [](const py::object& code) {

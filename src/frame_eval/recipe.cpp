@@ -1,4 +1,6 @@
 // Recipes: outputs, constants and sources put together to the object that the call returns.
+#include "numlift/numpy_shim/numpy.h"
+#include "numlift/numpy_shim/numpy.h"
 #include "numlift/py/py_error.h"
 #include "run_frame.h"
 
@@ -17,7 +19,11 @@ Ref build_node(const RecipeNode& node, const std::vector<Ref>& made, const guard
                const std::function<Ref(uint32_t index)>& output) {
   const auto child = [&](size_t i) { return made[node.children[i]].get(); };
   switch (node.kind) {
-    case RecipeNode::Kind::kOutput: return output(node.index);
+    case RecipeNode::Kind::kOutput: {
+      Ref value = output(node.index);
+      if (node.read_only) PyArray_CLEARFLAGS(numpy_shim::as_array(value), NPY_ARRAY_WRITEABLE);
+      return value;
+    }
     case RecipeNode::Kind::kConstant: return node.object;
     case RecipeNode::Kind::kSource: {
       const BorrowedRef found = node.source->read(call);

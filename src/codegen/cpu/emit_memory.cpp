@@ -1,6 +1,4 @@
 // Loads and stores of a nest: contiguous vectors, reversed ones, gathers and scatters.
-#include <llvm/IR/MDBuilder.h>
-
 #include <algorithm>
 
 #include "emit_nest.h"
@@ -11,7 +9,7 @@ namespace numlift::codegen::cpu {
 namespace {
 
 // Elements may lie anywhere: NumPy arrays need not be aligned.
-constexpr llvm::Align kUnaligned = llvm::Align(1);
+const llvm::Align kUnaligned(1);
 
 llvm::Value* byte_offset(llvm::IRBuilder<>& b, llvm::Value* base, llvm::Value* bytes) {
   return b.CreateGEP(b.getInt8Ty(), base, {bytes});

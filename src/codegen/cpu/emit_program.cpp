@@ -1,4 +1,5 @@
 // A program as one LLVM module: `program` runs the steps, each nest is a function of its own.
+#include <llvm/IR/IntrinsicsX86.h>
 #include <llvm/IR/Verifier.h>
 #include <llvm/Support/raw_ostream.h>
 

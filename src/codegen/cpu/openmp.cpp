@@ -19,10 +19,6 @@
 #include "numlift/support/options.h"
 #include "runtime.h"
 
-#ifndef NUMLIFT_LIBOMP_PATH
-#define NUMLIFT_LIBOMP_PATH "libomp.so.5"
-#endif
-
 namespace numlift::codegen::cpu {
 
 namespace {
@@ -60,7 +56,7 @@ bool find(void* library, const char* name, F* function) {
 
 void load_openmp() {
   pthread_atfork(nullptr, nullptr, [] { forked.store(true, std::memory_order_relaxed); });
-  void* library = dlopen(NUMLIFT_LIBOMP_PATH, RTLD_NOW | RTLD_LOCAL);
+  void* library = dlopen(NUMLIFT_LIBOMP, RTLD_NOW | RTLD_LOCAL);
   if (!library) library = dlopen("libomp.so.5", RTLD_NOW | RTLD_LOCAL);
   if (!library) {
     log(LogChannel::perf_hints, "libomp was not found: parallel loops run on one thread");

@@ -124,7 +124,8 @@ std::unique_ptr<NativeCode> Session::link(std::unique_ptr<llvm::Module> module,
       expect(dylib.define(orc::absoluteSymbols(absolute(*session_, symbols))));
     expect(layer_->add(dylib, std::move(buffer)));
     const orc::ExecutorSymbolDef entry =
-        expect(session_->lookup({&dylib, runtime_}, session_->intern("program")));
+        expect(session_->lookup(llvm::ArrayRef<orc::JITDylib*>{&dylib},
+                                 session_->intern("program")));
     return std::make_unique<LinkedCode>(dylib, entry.getAddress().toPtr<ProgramFunction>(),
                                         size_bytes, std::move(ir_text));
   } catch (...) {

@@ -13,6 +13,10 @@
 
 #include "numlift/codegen/program.h"
 
+namespace llvm {
+class TargetMachine;
+}
+
 namespace numlift::codegen::cpu {
 
 // Symbols that only this program knows (NumPy's loops), by name.

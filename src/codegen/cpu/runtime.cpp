@@ -4,11 +4,20 @@
 #include <xmmintrin.h>
 
 #include <cmath>
-#include <complex.h>
 #include <cstdlib>
 #include <cstring>
 
 #include "vector_math.h"
+
+// C's complex functions, which C++ headers hide. NumPy calls the same.
+extern "C" {
+#define NUMLIFT_COMPLEX_FUNCTIONS(X) X(exp) X(log) X(sqrt) X(sin) X(cos) X(tan) X(sinh) X(cosh) X(tanh)
+#define NUMLIFT_DECLARE(name)             \
+  _Complex double c##name(_Complex double); \
+  _Complex float c##name##f(_Complex float);
+NUMLIFT_COMPLEX_FUNCTIONS(NUMLIFT_DECLARE)
+#undef NUMLIFT_DECLARE
+}
 
 namespace numlift::codegen::cpu {
 
@@ -76,15 +85,7 @@ std::vector<std::pair<std::string, void*>> make_symbols() {
 #define NUMLIFT_COMPLEX(name)                                                               \
   table.emplace_back("numlift_c64_" #name, address_of(&map_complex<float, C64, c##name##f>)); \
   table.emplace_back("numlift_c128_" #name, address_of(&map_complex<double, C128, c##name>));
-  NUMLIFT_COMPLEX(exp)
-  NUMLIFT_COMPLEX(log)
-  NUMLIFT_COMPLEX(sqrt)
-  NUMLIFT_COMPLEX(sin)
-  NUMLIFT_COMPLEX(cos)
-  NUMLIFT_COMPLEX(tan)
-  NUMLIFT_COMPLEX(sinh)
-  NUMLIFT_COMPLEX(cosh)
-  NUMLIFT_COMPLEX(tanh)
+  NUMLIFT_COMPLEX_FUNCTIONS(NUMLIFT_COMPLEX)
 #undef NUMLIFT_COMPLEX
   append_math_symbols(&table);
   return table;

@@ -48,8 +48,8 @@ std::vector<LocalSlot> local_slots(BorrowedRef code) {
   slots.reserve(static_cast<size_t>(object->co_nlocalsplus));
   for (int i = 0; i < object->co_nlocalsplus; ++i) {
     const auto [is_local, is_cell, is_free] = slot_kind(object, i);
-    slots.push_back({Ref::create(PyTuple_GET_ITEM(object->co_localsplusnames, i)), is_local,
-                     is_cell, is_free});
+    slots.push_back(
+        {Ref::create(PyTuple_GET_ITEM(object->co_localsplusnames, i)), is_local, is_cell, is_free});
   }
   return slots;
 }
@@ -61,12 +61,12 @@ Ref make_code(PyCodeObject* original, const NewCode& parts) {
   const Ref code = make_bytes(parts.code);
   const Ref line_table = make_bytes(parts.line_table);
   const Ref exception_table = make_bytes(parts.exception_table);
-  PyCodeObject* made = kNewCode(
-      original->co_argcount, original->co_posonlyargcount, original->co_kwonlyargcount,
-      original->co_nlocals, parts.stack_size, original->co_flags, code.get(),
-      parts.constants.get(), parts.names.get(), varnames.get(), freevars.get(), cellvars.get(),
-      original->co_filename, original->co_name, original->co_qualname, original->co_firstlineno,
-      line_table.get(), exception_table.get());
+  PyCodeObject* made =
+      kNewCode(original->co_argcount, original->co_posonlyargcount, original->co_kwonlyargcount,
+               original->co_nlocals, parts.stack_size, original->co_flags, code.get(),
+               parts.constants.get(), parts.names.get(), varnames.get(), freevars.get(),
+               cellvars.get(), original->co_filename, original->co_name, original->co_qualname,
+               original->co_firstlineno, line_table.get(), exception_table.get());
   Ref result = checked(reinterpret_cast<PyObject*>(made));
   // The constructor makes the slots anew from the three name tuples and cannot say which of them
   // are hidden from locals() (comprehension variables outside functions): take the original's.

@@ -40,8 +40,7 @@ class Decoder {
   void read_units();
   void read_instruction(const OpcodeRow& row, uint32_t argument, uint32_t first_unit,
                         uint32_t unit);
-  void read_operand(const OpcodeRow& row, uint32_t argument, uint32_t next_unit,
-                    Instruction& into);
+  void read_operand(const OpcodeRow& row, uint32_t argument, uint32_t next_unit, Instruction& into);
   void resolve_jumps();
   void resolve_handlers();
   void mark_closure_loads();
@@ -120,8 +119,8 @@ void Decoder::read_instruction(const OpcodeRow& row, uint32_t argument, uint32_t
     second.arg = slot(argument & 15, unit);
     return;
   }
-  made.flag = row.form == Form::kBackward || row.form == Form::kBackwardQuiet ||
-              row.form == Form::kMethod;
+  made.flag =
+      row.form == Form::kBackward || row.form == Form::kBackwardQuiet || row.form == Form::kMethod;
   made.flag2 = row.form == Form::kBackwardQuiet || row.form == Form::kChecked;
   read_operand(row, argument, unit + 1 + row.caches, made);
   if (row.operand == Operand::kNumber) {

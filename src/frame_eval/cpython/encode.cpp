@@ -47,8 +47,8 @@ class ObjectTable {
     const auto total = size_ + static_cast<Py_ssize_t>(added_.size());
     Ref result = checked(PyTuple_New(total));
     for (Py_ssize_t i = 0; i < total; ++i) {
-      PyObject* object = i < size_ ? PyTuple_GET_ITEM(tuple_, i)
-                                   : added_[static_cast<size_t>(i - size_)].get();
+      PyObject* object =
+          i < size_ ? PyTuple_GET_ITEM(tuple_, i) : added_[static_cast<size_t>(i - size_)].get();
       PyTuple_SET_ITEM(result.get(), i, Py_NewRef(object));
     }
     return result;
@@ -119,8 +119,7 @@ class Encoder {
 
 // flag2 says that CPython's compiler, which knows less of long functions, wrote the checked form.
 bool Encoder::is_plain_load(size_t index) const {
-  return !kHasCheckedLoads ||
-         (flow_.may_be_unset[index] == 0 && !instructions()[index].flag2);
+  return !kHasCheckedLoads || (flow_.may_be_unset[index] == 0 && !instructions()[index].flag2);
 }
 
 void Encoder::add_piece(const OpcodeRow& row, const Instruction& instruction, size_t index) {
@@ -174,8 +173,8 @@ void Encoder::make_pieces() {
       continue;
     }
     if (instruction.op == Instr::kCall && before_call != nullptr) {
-      pieces_.push_back({before_call, static_cast<uint32_t>(instruction.arg),
-                         static_cast<int32_t>(i)});
+      pieces_.push_back(
+          {before_call, static_cast<uint32_t>(instruction.arg), static_cast<int32_t>(i)});
     }
     Spelling spelling = spell(instruction, static_cast<int32_t>(i));
     if (instruction.op == Instr::kLoadFast && !is_plain_load(i)) {

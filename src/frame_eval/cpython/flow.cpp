@@ -141,8 +141,8 @@ void Analysis::walk(int32_t start) {
     const Instruction& instruction = bytecode_.instructions[i];
     if (instruction.handler != kNoTarget) {
       const Handler& to = handler(instruction);
-      NUMLIFT_CHECK(to.depth <= state.depth, "instruction {}: its handler keeps {} of {} values",
-                    i, to.depth, state.depth);
+      NUMLIFT_CHECK(to.depth <= state.depth, "instruction {}: its handler keeps {} of {} values", i,
+                    to.depth, state.depth);
       State raised = state;
       raised.resize(to.depth);
       raised.depth += to.push_lasti ? 2 : 1;

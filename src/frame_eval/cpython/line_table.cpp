@@ -101,8 +101,8 @@ void LineTableWriter::write_entry(const Position& p, uint32_t units) {
   if (!has_columns && (one_line || p.end_line < 0)) {
     write_header(kNoColumns, units);
     write_signed(delta);
-  } else if (has_columns && one_line && delta == 0 && p.column < 80 &&
-             p.end_column >= p.column && p.end_column - p.column < 16) {
+  } else if (has_columns && one_line && delta == 0 && p.column < 80 && p.end_column >= p.column &&
+             p.end_column - p.column < 16) {
     write_header(p.column >> 3, units);
     out_.push_back(static_cast<char>((p.column & 7) << 4 | (p.end_column - p.column)));
   } else if (has_columns && one_line && delta >= 0 && delta < 3 && p.column < 128 &&

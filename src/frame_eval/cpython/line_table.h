@@ -2,7 +2,8 @@
 //
 // A run of up to 8 units has one entry: 0x80 | kind << 3 | (units - 1), then numbers of six bits a
 // byte, least significant first, a sign in bit 0. Kinds: 0 to 9 same line and a short column,
-// 10 to 12 up to two lines on and columns of a byte each, 13 a line only, 14 everything, 15 nothing.
+// 10 to 12 up to two lines on and columns of a byte each, 13 a line only, 14 everything, 15
+// nothing.
 #pragma once
 
 #include "numlift/frame_eval/bytecode.h"

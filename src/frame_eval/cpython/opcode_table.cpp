@@ -8,7 +8,8 @@
 #if PY_VERSION_HEX < 0x030B0000
 #error "numlift needs CPython 3.11 or later"
 #elif PY_VERSION_HEX >= 0x030E0000
-#error "numlift has no opcode table for this CPython: add opcodes_3_<minor>.def (supported: 3.11, 3.12, 3.13)"
+#error \
+    "numlift has no opcode table for this CPython: add opcodes_3_<minor>.def (supported: 3.11, 3.12, 3.13)"
 #endif
 
 #if PY_VERSION_HEX >= 0x030D0000
@@ -56,7 +57,8 @@ constexpr int kRowCount = static_cast<int>(std::size(kRows));
 #define NUMLIFT_INTERNAL(...)
 #define NUMLIFT_ALIAS(instr, base, argument) AliasRow{Instr::k##instr, Instr::k##base, argument},
 // The first element keeps the array from being empty (3.11 has no alias); lookups skip it.
-constexpr AliasRow kAliases[] = {AliasRow{Instr::kNop, Instr::kNop, 0},
+constexpr AliasRow kAliases[] = {
+    AliasRow{Instr::kNop, Instr::kNop, 0},
 #include NUMLIFT_OPCODE_TABLE
 };
 

@@ -5,9 +5,10 @@
 //
 // Columns of the .def files:
 //   NUMLIFT_OPCODE(number, NAME, canonical instruction, inline cache units, Operand, Form)
-//   NUMLIFT_FUSED(number, NAME, first canonical, second canonical)   two slots packed in one argument
-//   NUMLIFT_INTERNAL(number, NAME)                                   the interpreter's own
-//   NUMLIFT_ALIAS(canonical, base canonical, argument)   a meaning spelled as an argument of another
+//   NUMLIFT_FUSED(number, NAME, first canonical, second canonical)   two slots packed in one
+//   argument NUMLIFT_INTERNAL(number, NAME)                                   the interpreter's own
+//   NUMLIFT_ALIAS(canonical, base canonical, argument)   a meaning spelled as an argument of
+//   another
 #pragma once
 
 #include "numlift/frame_eval/bytecode.h"
@@ -37,16 +38,16 @@ enum class Operand : uint8_t {
 // Which of the rows that share a canonical instruction, and what its flags are.
 enum class Form : uint8_t {
   kPlain,
-  kForward,         // a jump to a later instruction
-  kBackward,        // flag: a jump to this or an earlier one
-  kBackwardQuiet,   // flag, flag2: the same without a check for signals
-  kMethod,          // flag: an attribute load that pushes two
-  kChecked,         // flag2: a local load that may find the slot unset
+  kForward,        // a jump to a later instruction
+  kBackward,       // flag: a jump to this or an earlier one
+  kBackwardQuiet,  // flag, flag2: the same without a check for signals
+  kMethod,         // flag: an attribute load that pushes two
+  kChecked,        // flag2: a local load that may find the slot unset
   kAssertionError,
   kFused,
-  kPrefix,          // EXTENDED_ARG
-  kDropped,         // PRECALL: written again before each call
-  kInternal,        // never in co_code
+  kPrefix,    // EXTENDED_ARG
+  kDropped,   // PRECALL: written again before each call
+  kInternal,  // never in co_code
 };
 inline constexpr int kFormCount = static_cast<int>(Form::kInternal) + 1;
 
@@ -84,7 +85,8 @@ const AliasRow* find_alias(Instr instr);
 // The row that a canonical instruction is written with, and the canonical instruction that the row
 // spells (itself, or an alias' base with its argument). `index` is where the instruction stands:
 // it tells a forward from a backward jump. Throws InternalError when this CPython has no way to
-// say it. A LoadFast gets its plain row; whether it must be the checked one is the encoder's affair.
+// say it. A LoadFast gets its plain row; whether it must be the checked one is the encoder's
+// affair.
 struct Spelling {
   const OpcodeRow* row;
   Instruction instruction;
