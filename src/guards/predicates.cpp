@@ -90,19 +90,6 @@ struct Holds {
     return length_of(value, &length) && length == p.length;
   }
   bool operator()(const HasKeys& p) const {
-    if (!PyDict_CheckExact(value.get()) ||
-        PyDict_GET_SIZE(value.get()) != PyTuple_GET_SIZE(p.keys.get())) {
-      return false;
-    }
-    PyObject *key, *item;
-    Py_ssize_t position = 0, i = 0;
-    while (PyDict_Next(value.get(), &position, &key, &item)) {
-      PyObject* wanted = PyTuple_GET_ITEM(p.keys.get(), i++);
-      if (key != wanted && !same_constant(key, wanted)) return false;
-    }
-    return true;
-  }
-  bool operator()(const HasKeys& p) const {
     if (!PyDict_CheckExact(value.get())) return false;
     const Py_ssize_t count = PyTuple_GET_SIZE(p.keys.get());
     if (PyDict_GET_SIZE(value.get()) != count) return false;
@@ -190,7 +177,6 @@ struct Text {
   std::string operator()(const IsInt64&) const { return "int of 64 bits"; }
   std::string operator()(const HasLength& p) const { return fmt::format("length {}", p.length); }
   std::string operator()(const HasKeys& p) const { return "keys " + object_text(p.keys); }
-  std::string operator()(const HasKeys& p) const { return "keys " + object_text(p.keys); }
   std::string operator()(const FunctionIs& p) const {
     const auto* code = reinterpret_cast<PyCodeObject*>(p.code.get());
     return fmt::format("code of {}, line {}", object_text(code->co_name), code->co_firstlineno);
@@ -217,12 +203,6 @@ struct FoundText {
     int64_t length = 0;
     return length_of(value, &length) ? fmt::format("length {}", length)
                                      : "type " + std::string(value.type()->tp_name);
-  }
-  std::string operator()(const HasKeys&) const {
-    if (!PyDict_CheckExact(value.get())) return "type " + std::string(value.type()->tp_name);
-    Ref keys = Ref::steal(PySequence_Tuple(value.get()));
-    if (!keys) PyErr_Clear();
-    return "keys " + object_text(keys);
   }
   std::string operator()(const HasKeys&) const {
     if (!PyDict_CheckExact(value.get())) return "type " + std::string(value.type()->tp_name);
