@@ -3,6 +3,7 @@
 #include "numlift/py/py_error.h"
 #include "symbolic/builtins.h"
 #include "symbolic/containers.h"
+#include "symbolic/errstate.h"
 #include "symbolic/iterators.h"
 #include "symbolic/named_tuples.h"
 #include "symbolic/numpy_calls.h"
@@ -195,6 +196,10 @@ Sym call_value(Interpreter& interpreter, const Sym& callable, CallArguments argu
     case SymKind::kIterator:
       if (auto* partial = dynamic_cast<PartialValue*>(callable.get())) {
         return call_partial(interpreter, *partial, std::move(arguments));
+      }
+      if (auto* exit = dynamic_cast<ErrstateExit*>(callable.get())) {
+        exit->state->exit(interpreter.tracer);
+        return interpreter.none();
       }
       break;
     case SymKind::kNull:

@@ -16,6 +16,13 @@ struct ErrstateValue : IteratorValue {
   bool entered = false;
 };
 
+// __exit__ of one that was entered: called when the block ends.
+struct ErrstateExit : IteratorValue {
+  explicit ErrstateExit(std::shared_ptr<ErrstateValue> state) : state(std::move(state)) {}
+  Sym next(Tracer&) override { throw_break("would_raise", "next() of a method"); }
+  std::shared_ptr<ErrstateValue> state;
+};
+
 Sym make_errstate(Interpreter& interpreter, const CallArguments& arguments);
 
 }  // namespace numlift::frame_eval

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "symbolic/value.h"
@@ -20,6 +21,7 @@ struct Frame {
   Ref keyword_names;  // for the next Call
   size_t next = 0;    // index of the instruction that runs next
   bool done = false;  // it has returned
+  std::unordered_map<size_t, int64_t> trips;  // of running loops, by the place of their head
 
   void push(Sym value) { stack.push_back(std::move(value)); }
   Sym pop();

@@ -81,8 +81,7 @@ Sym Interpreter::run_root(BorrowedRef function, const guards::CallInputs& inputs
 Sym Interpreter::open_keywords(BorrowedRef dict, const SourcePtr& source) {
   // The dict was made for this call: it is the frame's own, only its contents are from outside.
   auto value = std::make_shared<DictValue>();
-  tracer.guard(source, guards::HasLength{PyDict_Size(dict.get())},
-               "the keyword arguments are used at " + location_text());
+  guard_key_order(source, dict);
   PyObject *key, *item;
   Py_ssize_t position = 0;
   while (PyDict_Next(dict.get(), &position, &key, &item)) {
@@ -160,7 +159,7 @@ void Interpreter::check_yield(const Frame& frame, const Instruction& instruction
   if (instruction.handler == kNoTarget) return;
   const numlift::Handler& target = frame.bytecode->handlers[static_cast<size_t>(instruction.handler)];
   const Instruction& first = frame.bytecode->instructions[static_cast<size_t>(target.target)];
-  if (first.op == Instr::kCallIntrinsic1) return;
+  if (first.op == Instr::kCallIntrinsic1 || first.op == Instr::kCleanupThrow) return;
   throw_break("unsupported_instruction", "yield inside try or with");
 }
 
@@ -175,6 +174,11 @@ Sym Interpreter::load_global(const Frame& frame, BorrowedRef name) {
   Sym result = tracer.outside(Ref::create(value), std::move(source));
   globals_.emplace(key, result);
   return result;
+}
+
+void Interpreter::guard_key_order(const SourcePtr& source, BorrowedRef dict) {
+  Ref keys = checked(PySequence_Tuple(dict.get()));
+  tracer.guard(source, guards::HasKeys{std::move(keys)}, "its keys are used at " + location_text());
 }
 
 std::vector<std::shared_ptr<CellValue>> Interpreter::open_closure(BorrowedRef function,

@@ -45,6 +45,9 @@ class Interpreter {
   // Its content; throws Break when empty.
   Sym read_cell(CellValue& cell);
 
+  // Guards what an iteration over an outside dict relies on: its keys and their order.
+  void guard_key_order(const guards::SourcePtr& source, BorrowedRef dict);
+
   Frame* current_frame() const { return current_; }
   std::string location_text() const { return tracer.location_text(); }
 

@@ -134,10 +134,13 @@ struct GeneratorValue : IteratorValue {
     started = running = true;
     Sym value = interpreter.resume(*frame);
     running = false;
-    return frame->done ? nullptr : value;
+    if (!frame->done) return value;
+    result = std::move(value);
+    return nullptr;
   }
   Interpreter& interpreter;
   std::unique_ptr<Frame> frame;
+  Sym result;
   bool started = false, running = false;
 };
 
@@ -240,6 +243,11 @@ Sym make_reversed(Interpreter& interpreter, const Sym& values) {
 
 Sym make_generator(Interpreter& interpreter, std::unique_ptr<Frame> frame) {
   return std::make_shared<GeneratorValue>(interpreter, std::move(frame));
+}
+
+Sym generator_result(Interpreter& interpreter, const Sym& iterator) {
+  auto* generator = dynamic_cast<GeneratorValue*>(iterator.get());
+  return generator && generator->result ? generator->result : interpreter.none();
 }
 
 std::vector<std::pair<Sym, Sym>> collect_pairs(Interpreter& interpreter, const Sym& value) {

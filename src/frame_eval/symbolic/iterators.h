@@ -17,6 +17,9 @@ Sym make_reversed(Interpreter& interpreter, const Sym& values);
 // A generator of Python code: its frame runs on at each next().
 Sym make_generator(Interpreter& interpreter, std::unique_ptr<Frame> frame);
 
+// What a generator that is exhausted has returned; None for other iterators.
+Sym generator_result(Interpreter& interpreter, const Sym& iterator);
+
 // (key, value) pairs of a dict or of an iterable of pairs, as dict() and dict.update() take them.
 std::vector<std::pair<Sym, Sym>> collect_pairs(Interpreter& interpreter, const Sym& value);
 

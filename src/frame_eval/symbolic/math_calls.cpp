@@ -63,14 +63,15 @@ Sym traced(Interpreter& interpreter, const char* name, Op op, int arity, uint8_t
   std::vector<Sym> values;
   for (const Sym& argument : arguments.positional) values.push_back(as_float(interpreter, argument));
   if (auto folded = call_for_real(interpreter, name, values)) return *folded;
-  std::vector<NodeId> operands;
   for (const Sym& value : values) {
     if (!is_python_number(value) || (is_py_scalar(value) && is_complex(as<ScalarValue>(value).type.dtype))) {
       throw_break("unsupported_value", fmt::format("math.{}() of a {}", name, type_name(value)));
     }
-    operands.push_back(float_operand(interpreter, value));
   }
-  return float_node(interpreter, op, std::move(operands), checks);
+  return float_node(interpreter, op, values, checks, [name](std::span<const Ref> numbers) {
+    return must(PyObject_CallFunctionObjArgs(known_object("math", name), numbers[0].get(),
+                                             numbers.size() > 1 ? numbers[1].get() : nullptr, nullptr));
+  });
 }
 
 #define NUMLIFT_MATH_HANDLER_1(name, op, checks)                                          \

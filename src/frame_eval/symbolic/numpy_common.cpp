@@ -5,6 +5,7 @@
 #include "numlift/numpy_shim/numpy.h"
 #include "numlift/py/py_error.h"
 #include "numlift/support/check.h"
+#include "symbolic/numpy_creation.h"
 
 namespace numlift::frame_eval {
 
@@ -103,10 +104,7 @@ std::optional<Operand> find_operand(Tracer& tracer, const Sym& value) {
     }
     case SymKind::kTuple:
     case SymKind::kList: {
-      const Sym arguments[] = {value};
-      const Sym array = tracer.extern_call(numpy_attribute("array"), arguments, {}, "numpy.array");
-      if (array->kind != SymKind::kArray) return std::nullopt;
-      return array_operand(tracer, array);
+      return array_operand(tracer, array_from_sequence(tracer, value));
     }
     case SymKind::kNull:
     case SymKind::kSet:

@@ -1,7 +1,5 @@
 #include "symbolic/python_scalars.h"
 
-#include <functional>
-
 #include "numlift/graph/scalar.h"
 #include "numlift/py/py_error.h"
 #include "symbolic/operators.h"
@@ -11,17 +9,15 @@ namespace numlift::frame_eval {
 
 namespace {
 
-// A number computed here keeps how Python would compute it, so that a decision on it takes Python's
-// very value, not the graph's.
-using Compute = std::function<Ref(std::span<const Ref>)>;
 struct ComputedNumber : ScalarValue {
   ComputedNumber(NodeId node, Type type) : ScalarValue(node, std::move(type)) {}
   std::vector<Sym> operands;
-  Compute compute;
+  PythonCompute compute;
   Ref now;  // once asked for
 };
 
-Sym computed(Interpreter& interpreter, NodeId node, std::vector<Sym> operands, Compute compute) {
+Sym computed(Interpreter& interpreter, NodeId node, std::vector<Sym> operands,
+             PythonCompute compute) {
   auto number = std::make_shared<ComputedNumber>(node, interpreter.tracer.type_of(node));
   number->operands = std::move(operands);
   number->compute = std::move(compute);
@@ -282,9 +278,12 @@ bool is_python_number(const Sym& value) {
          PyComplex_CheckExact(object);
 }
 
-Sym float_node(Interpreter& interpreter, Op op, std::vector<NodeId> operands, uint8_t checks) {
-  return interpreter.tracer.new_scalar(
-      scalar_node(interpreter, op, std::move(operands), DType::kFloat64, checks));
+Sym float_node(Interpreter& interpreter, Op op, const std::vector<Sym>& numbers, uint8_t checks,
+               PythonCompute compute) {
+  std::vector<NodeId> operands;
+  for (const Sym& number : numbers) operands.push_back(float_operand(interpreter, number));
+  const NodeId node = scalar_node(interpreter, op, std::move(operands), DType::kFloat64, checks);
+  return computed(interpreter, node, numbers, std::move(compute));
 }
 
 NodeId float_operand(Interpreter& interpreter, const Sym& number) {

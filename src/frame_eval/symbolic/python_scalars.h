@@ -4,6 +4,8 @@
 // now, the numbers are specialised.
 #pragma once
 
+#include <functional>
+
 #include "symbolic/interpreter.h"
 
 namespace numlift::frame_eval {
@@ -25,8 +27,12 @@ Sym number_convert(Interpreter& interpreter, PyTypeObject* type, const Sym& valu
 // The number that it is now, guarded; throws Break when it was computed from arrays.
 Sym specialize_number(Interpreter& interpreter, const Sym& value, const std::string& reason);
 
-// A node of Python float arithmetic (no floating-point condition is reported, unless `checks` says so).
-Sym float_node(Interpreter& interpreter, Op op, std::vector<NodeId> operands, uint8_t checks);
+// How Python computes a number from its operands. A decision on the number takes Python's very value,
+// not the graph's.
+using PythonCompute = std::function<Ref(std::span<const Ref>)>;
+// The float that a node of these numbers gives; of floating-point conditions only `checks` are looked for.
+Sym float_node(Interpreter& interpreter, Op op, const std::vector<Sym>& numbers, uint8_t checks,
+               PythonCompute compute);
 // The node of a number as a float64; ints are rounded as Python does.
 NodeId float_operand(Interpreter& interpreter, const Sym& number);
 
