@@ -25,4 +25,5 @@ PYBIND11_MODULE(_core, module) {
   bind_bytecode(module);
   bind_compile(module);
   bind_options(module);
+  bind_trace(module);
 }

@@ -1,5 +1,6 @@
 // Recipes: outputs, constants and sources put together to the object that the call returns.
 #include "numlift/numpy_shim/numpy.h"
+#include "numlift/numpy_shim/numpy.h"
 #include "numlift/py/py_error.h"
 #include "run_frame.h"
 

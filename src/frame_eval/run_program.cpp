@@ -295,7 +295,6 @@ Ref ProgramHost::make_result(RunFrame* frame) const {
   if (recipe_.size() == 1 && recipe_[0].kind == RecipeNode::Kind::kOutput && !recipe_[0].read_only) {
     return make_value(frame, program_.outputs[recipe_[0].index], outputs_[recipe_[0].index]);
   }
-  // Outputs first: two outputs that are one node are one object.
   return build_recipe(recipe_, frame->call, [&](uint32_t index) {
     return make_value(frame, program_.outputs[index], outputs_[index]);
   });
@@ -321,10 +320,7 @@ Outcome ProgramHost::run(const guards::CallInputs& call, PyObject* const* slots,
     if (program_.may_restart && !stored_inputs_.empty()) save_stored_inputs(&frame);
     codegen::ProgramFrame native{symbols, frame.buffers, frame.scalars, &frame, &kHostCallbacks};
     const auto exit = static_cast<codegen::ExitCode>(function_(&native));
-    if (frame.failure) {
-      frame.restore();
-      std::rethrow_exception(frame.failure);
-    }
+    if (frame.failure) std::rethrow_exception(frame.failure);
     if (exit == codegen::ExitCode::kRestart) {
       PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
       PyErr_Fetch(&type, &value, &traceback);  // set when an extern met what must not be swallowed
@@ -336,6 +332,9 @@ Outcome ProgramHost::run(const guards::CallInputs& call, PyObject* const* slots,
     return Outcome::kDone;
   } catch (const PyError&) {
     return Outcome::kError;
+  } catch (...) {
+    frame.restore();
+    throw;
   }
 }
 

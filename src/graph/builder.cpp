@@ -9,7 +9,8 @@ namespace numlift {
 namespace {
 
 // NumPy's rule: aligned at the last axis, constant-1 dims stretch.
-std::vector<SizeExpr> broadcast_dims(const std::vector<SizeExpr>& a, const std::vector<SizeExpr>& b) {
+std::vector<SizeExpr> broadcast_dims(const std::vector<SizeExpr>& a,
+                                     const std::vector<SizeExpr>& b) {
   const std::vector<SizeExpr>& longer = a.size() >= b.size() ? a : b;
   const std::vector<SizeExpr>& shorter = a.size() >= b.size() ? b : a;
   std::vector<SizeExpr> dims = longer;
@@ -268,7 +269,8 @@ Graph GraphBuilder::finish() {
   // The last Store of each array input.
   std::vector<NodeId> last(graph_.size(), kNoNode);
   for (uint32_t i = 0; i < graph_.size(); ++i) {
-    if (graph_.node(NodeId{i}).op == Op::kStore) last[index_of(graph_.buffer_of(NodeId{i}))] = NodeId{i};
+    if (graph_.node(NodeId{i}).op == Op::kStore)
+      last[index_of(graph_.buffer_of(NodeId{i}))] = NodeId{i};
   }
   graph_.mutated_inputs.clear();
   for (uint32_t i = 0; i < graph_.size(); ++i) {

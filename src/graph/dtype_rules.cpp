@@ -146,7 +146,9 @@ unsigned accepted_kinds(Op op) {
 
 }  // namespace
 
-bool op_accepts(Op op, DType loop_dtype) { return (accepted_kinds(op) & kind_bit(loop_dtype)) != 0; }
+bool op_accepts(Op op, DType loop_dtype) {
+  return (accepted_kinds(op) & kind_bit(loop_dtype)) != 0;
+}
 
 std::optional<DType> result_dtype(Op op, std::span<const DType> operands) {
   switch (op_info(op).result) {
@@ -185,8 +187,7 @@ std::string check_operand_dtypes(Op op, std::span<const DType> operands) {
                          dtype_text(dtype));
     }
   }
-  return op_accepts(op, operands[0]) ? ""
-                                     : fmt::format("no loop for {}", dtype_text(operands[0]));
+  return op_accepts(op, operands[0]) ? "" : fmt::format("no loop for {}", dtype_text(operands[0]));
 }
 
 bool wraps_silently_on_arrays(Op op) {
@@ -217,8 +218,8 @@ uint8_t possible_conditions(Op op, DType loop_dtype, const Type& result) {
   if (op_info(op).fp == FpRule::kNone) return kFpNone;
   if (op != Op::kCast) return kFpAll;
   if (is_integer(result.dtype)) return kFpInvalid;
-  const bool narrower =
-      result.dtype != DType::kBool && item_size(real_part(result.dtype)) < item_size(real_part(loop_dtype));
+  const bool narrower = result.dtype != DType::kBool &&
+                        item_size(real_part(result.dtype)) < item_size(real_part(loop_dtype));
   return narrower ? kFpOver : kFpNone;
 }
 

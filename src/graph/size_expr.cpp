@@ -46,9 +46,8 @@ size_t mix(size_t seed, size_t value) {
 }  // namespace
 
 SizeExpr SizeExprAccess::make(int64_t constant, std::vector<Term> terms) {
-  std::sort(terms.begin(), terms.end(), [](const Term& a, const Term& b) {
-    return compare_products(a.atoms, b.atoms) < 0;
-  });
+  std::sort(terms.begin(), terms.end(),
+            [](const Term& a, const Term& b) { return compare_products(a.atoms, b.atoms) < 0; });
   std::vector<Term> merged;
   for (Term& term : terms) {
     if (term.atoms.empty()) {
@@ -126,7 +125,8 @@ SizeExpr operator*(const SizeExpr& a, const SizeExpr& b) {
     if (b.constant_part() != 0) terms.push_back(multiply(left, Term{b.constant_part(), {}}));
   }
   if (a.constant_part() != 0) {
-    for (const Term& right : b.terms()) terms.push_back(multiply(right, Term{a.constant_part(), {}}));
+    for (const Term& right : b.terms())
+      terms.push_back(multiply(right, Term{a.constant_part(), {}}));
   }
   return Access::make(checked_multiply(a.constant_part(), b.constant_part()), std::move(terms));
 }

@@ -78,7 +78,8 @@ class Verifier {
     size.collect_symbols(&used);
     for (SymbolId id : used) {
       const auto index = static_cast<size_t>(id);
-      if (index >= graph_.symbols.size()) return fmt::format("s{} is not in the symbol table", index);
+      if (index >= graph_.symbols.size())
+        return fmt::format("s{} is not in the symbol table", index);
       const Symbol& symbol = graph_.symbols[index];
       if (symbol.kind == SymbolKind::kExternDim && symbol.input > index_of(id_)) {
         return fmt::format("s{} is known only after %{}", index, symbol.input);
@@ -244,7 +245,8 @@ class Verifier {
                  : "";
     }
     const auto& axes = attr_of<ViewAttr>(node).map.axes;
-    if (static_cast<int>(axes.size()) != from.rank()) return "the map needs an entry per operand axis";
+    if (static_cast<int>(axes.size()) != from.rank())
+      return "the map needs an entry per operand axis";
     for (size_t i = 0; i < axes.size(); ++i) {
       if (std::string error = check_map_axis(axes[i], from.dims[i], to); !error.empty()) {
         return fmt::format("operand axis {}: {}", i, error);
@@ -338,7 +340,8 @@ class Verifier {
     const NodeId version = version_of(id);
     const NodeId newest = newest_[index_of(graph_.buffer_of(id))];
     if (version == newest) return "";
-    return fmt::format("it reads version %{}, but %{} is newer", index_of(version), index_of(newest));
+    return fmt::format("it reads version %{}, but %{} is newer", index_of(version),
+                       index_of(newest));
   }
 
   std::string check_versions(const Node& node) {

@@ -90,15 +90,16 @@ struct Holds {
     return length_of(value, &length) && length == p.length;
   }
   bool operator()(const HasKeys& p) const {
-    if (!PyDict_CheckExact(value.get()) ||
-        PyDict_GET_SIZE(value.get()) != PyTuple_GET_SIZE(p.keys.get())) {
-      return false;
-    }
-    PyObject *key, *item;
+    if (!PyDict_CheckExact(value.get())) return false;
+    const Py_ssize_t count = PyTuple_GET_SIZE(p.keys.get());
+    if (PyDict_GET_SIZE(value.get()) != count) return false;
     Py_ssize_t position = 0, i = 0;
-    while (PyDict_Next(value.get(), &position, &key, &item)) {
+    PyObject* key = nullptr;
+    while (PyDict_Next(value.get(), &position, &key, nullptr)) {
       PyObject* wanted = PyTuple_GET_ITEM(p.keys.get(), i++);
-      if (key != wanted && !same_constant(key, wanted)) return false;
+      const bool equal = key == wanted || (PyUnicode_CheckExact(key) && PyUnicode_CheckExact(wanted) &&
+                                           PyUnicode_Compare(key, wanted) == 0);
+      if (!equal) return false;
     }
     return true;
   }
@@ -205,9 +206,13 @@ struct FoundText {
   }
   std::string operator()(const HasKeys&) const {
     if (!PyDict_CheckExact(value.get())) return "type " + std::string(value.type()->tp_name);
-    Ref keys = Ref::steal(PySequence_Tuple(value.get()));
-    if (!keys) PyErr_Clear();
-    return "keys " + object_text(keys);
+    std::string text = "keys (";
+    Py_ssize_t position = 0;
+    PyObject* key = nullptr;
+    for (bool first = true; PyDict_Next(value.get(), &position, &key, nullptr); first = false) {
+      text += (first ? "" : ", ") + object_text(key);
+    }
+    return text + ")";
   }
   std::string operator()(const FunctionIs&) const { return object_text(value); }
   std::string operator()(const IsAbsent&) const { return object_text(value); }

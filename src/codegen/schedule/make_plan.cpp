@@ -59,15 +59,16 @@ class Planner {
 
   void visit_store(NodeId id) {
     const NodeId root = graph_.buffer_of(id);
-    const Buffer& buffer = plan_.buffers[index(buffer_of_[index_of(root)])];
     const NodeId value = graph_.node(id).operands[1];
     const Reads& reads = reads_[index_of(value)];
     const bool reads_target = std::any_of(reads.begin(), reads.end(), [&](NodeId version) {
       return graph_.buffer_of(version) == root;
     });
     if (reads_target && reads_elements_of_others(id)) give_buffer(value);
-    plan_.nodes[index_of(id)].place = whole_buffer(buffer_of_[index_of(root)], buffer, id);
-    plan_.buffers[index(buffer_of_[index_of(root)])].stored_to = true;
+    const BufferId target = buffer_of_[index_of(root)];
+    Buffer& buffer = plan_.buffers[index(target)];
+    buffer.stored_to = true;
+    plan_.nodes[index_of(id)].place = whole_buffer(target, buffer, id);
     newest_[index_of(root)] = id;
     reads_[index_of(id)] = {id};
   }

@@ -123,7 +123,7 @@ Sym py_isinstance(Interpreter& interpreter, const CallArguments& arguments);
 
 bool is_subclass(Interpreter& interpreter, BorrowedRef type, const Sym& classes) {
   if (is_tuple(classes)) {
-    for (const Sym& item : *open_sequence(interpreter, classes)) {
+    for (const Sym& item : sequence_items(interpreter, classes)) {
       if (is_subclass(interpreter, type, item)) return true;
     }
     return false;

@@ -46,7 +46,7 @@ int64_t clamp_index(int64_t index, int64_t length) {
 
 Sym sequence_index(const MethodCall& call) {
   call.expect(1, 3);
-  const auto items = *open_sequence(call.interpreter, call.self);
+  const auto items = sequence_items(call.interpreter, call.self);
   const auto length = static_cast<int64_t>(items.size());
   int64_t first = 0, last = length;
   if (call.count() > 1) first = clamp_index(concrete_int(call.interpreter, call[1], "index()"), length);
@@ -62,7 +62,7 @@ Sym sequence_index(const MethodCall& call) {
 Sym sequence_count(const MethodCall& call) {
   call.expect(1, 1);
   int64_t count = 0;
-  for (const Sym& item : *open_sequence(call.interpreter, call.self)) {
+  for (const Sym& item : sequence_items(call.interpreter, call.self)) {
     if (equal_items(call.interpreter, item, call[0])) ++count;
   }
   return call.interpreter.integer(count);
@@ -129,7 +129,7 @@ Sym list_clear(const MethodCall& call) {
 
 Sym list_copy(const MethodCall& call) {
   call.expect(0, 0);
-  return make_list(*open_sequence(call.interpreter, call.self));
+  return make_list(sequence_items(call.interpreter, call.self));
 }
 
 Sym list_sort(const MethodCall& call) {

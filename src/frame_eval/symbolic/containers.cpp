@@ -95,6 +95,12 @@ std::optional<std::vector<Sym>> open_sequence(Interpreter& interpreter, const Sy
   return std::nullopt;
 }
 
+std::vector<Sym> sequence_items(Interpreter& interpreter, const Sym& value) {
+  auto items = open_sequence(interpreter, value);
+  NUMLIFT_CHECK(items.has_value(), "the items of a {}", type_name(value));
+  return std::move(*items);
+}
+
 std::vector<Sym> collect_items(Interpreter& interpreter, const Sym& value) {
   if (auto items = open_sequence(interpreter, value)) return *items;
   auto iterator = make_iterator(interpreter, value);
@@ -111,7 +117,7 @@ std::vector<Sym> collect_unordered(Interpreter& interpreter, const Sym& value) {
 Sym sequence_item(Interpreter& interpreter, const Sym& sequence, const Sym& key) {
   const bool outside_list = has_object_type(sequence, &PyList_Type);
   if (key->kind == SymKind::kSlice || has_object_type(key, &PySlice_Type)) {
-    auto items = *open_sequence(interpreter, sequence);
+    auto items = sequence_items(interpreter, sequence);
     auto real = interpreter.tracer.as_deep_constant(key, "slice of a sequence at " + interpreter.location_text());
     if (!real) throw_break("unsupported_value", "slice of a sequence by run-time values");
     Py_ssize_t start, stop, step;

@@ -14,6 +14,8 @@ Sym make_set(Interpreter& interpreter, const std::vector<Sym>& items);
 
 // The items of a tuple or list of either kind; nullopt for everything else.
 std::optional<std::vector<Sym>> open_sequence(Interpreter& interpreter, const Sym& value);
+// The items of what is_list() or is_tuple() holds for.
+std::vector<Sym> sequence_items(Interpreter& interpreter, const Sym& value);
 // The items of anything that can be iterated to its end now.
 std::vector<Sym> collect_items(Interpreter& interpreter, const Sym& value);
 // As that, for callers to whom the order does not matter (a set has none that is known).

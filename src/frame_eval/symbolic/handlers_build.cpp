@@ -30,7 +30,7 @@ void build_map(Interpreter& interpreter, Frame& frame, const Instruction& instru
 void build_const_key_map(Interpreter& interpreter, Frame& frame, const Instruction& instruction) {
   Sym keys = frame.pop();
   auto values = frame.pop_many(instruction.arg);
-  auto names = *open_sequence(interpreter, keys);
+  auto names = sequence_items(interpreter, keys);
   auto dict = std::make_shared<DictValue>();
   for (size_t i = 0; i < values.size(); ++i) dict_set(interpreter, *dict, names[i], values[i]);
   frame.push(std::move(dict));
@@ -106,7 +106,7 @@ void list_extend(Interpreter& interpreter, Frame& frame, const Instruction& inst
 
 void list_to_tuple(Interpreter& interpreter, Frame& frame, const Instruction&) {
   Sym list = frame.pop();
-  frame.push(make_tuple(*open_sequence(interpreter, list)));
+  frame.push(make_tuple(sequence_items(interpreter, list)));
 }
 
 void set_add(Interpreter& interpreter, Frame& frame, const Instruction& instruction) {
@@ -195,7 +195,7 @@ void match_keys(Interpreter& interpreter, Frame& frame, const Instruction&) {
   const Sym keys = frame.peek(1), mapping = frame.peek(2);
   if (!is_dict(mapping)) throw_break("unsupported_value", "a pattern of keys on a " + type_name(mapping));
   std::vector<Sym> values;
-  for (const Sym& key : *open_sequence(interpreter, keys)) {
+  for (const Sym& key : sequence_items(interpreter, keys)) {
     Sym value = find_in_dict(interpreter, mapping, key);
     if (!value) {
       frame.push(interpreter.none());

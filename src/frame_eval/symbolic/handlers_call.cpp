@@ -70,7 +70,7 @@ void call_function_ex(Interpreter& interpreter, Frame& frame, const Instruction&
 
 void set_function_part(Interpreter& interpreter, FunctionValue& function, int flag, const Sym& part) {
   switch (flag) {
-    case 1: function.defaults = *open_sequence(interpreter, part); return;
+    case 1: function.defaults = sequence_items(interpreter, part); return;
     case 2:
       for (const auto& [key, value] : dict_items(interpreter, part)) {
         function.kwdefaults.emplace_back(Ref::create(object_of(key)), value);

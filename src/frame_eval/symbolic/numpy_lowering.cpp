@@ -2,13 +2,7 @@
 // NumPy's own inner loop.
 #include "symbolic/numpy_lowering.h"
 
-#if __has_include("numlift/codegen/target.h")
 #include "numlift/codegen/target.h"
-#else
-namespace numlift::codegen {
-inline bool native_supports(Op, DType) { return true; }
-}  // namespace numlift::codegen
-#endif
 #include "symbolic/numpy_ufuncs.h"
 
 namespace numlift::frame_eval {

@@ -26,7 +26,7 @@ std::optional<Sym> repeat_sequence(Interpreter& interpreter, const Sym& sequence
   if (!is_list(sequence) && !is_tuple(sequence)) return std::nullopt;
   if (!is_python_number(count)) return std::nullopt;
   const int64_t times = concrete_int(interpreter, count, "repetition of a sequence");
-  const auto items = *open_sequence(interpreter, sequence);
+  const auto items = sequence_items(interpreter, sequence);
   if (times > 0 && static_cast<int64_t>(items.size()) * times > 100'000) {
     throw_break("too_long", "a sequence is repeated very often");
   }
@@ -42,8 +42,8 @@ std::optional<Sym> container_binary(Interpreter& interpreter, int nb_op, bool in
       container_method(interpreter, a, "extend", {{b}, {}});
       return a;
     }
-    auto items = *open_sequence(interpreter, a);
-    auto more = *open_sequence(interpreter, b);
+    auto items = sequence_items(interpreter, a);
+    auto more = sequence_items(interpreter, b);
     items.insert(items.end(), more.begin(), more.end());
     return is_tuple(a) ? make_tuple(std::move(items)) : make_list(std::move(items));
   }
@@ -137,7 +137,7 @@ void check_modest(int nb_op, BorrowedRef a, BorrowedRef b) {
 }
 
 std::optional<bool> compare_sequences(Interpreter& interpreter, int compare, const Sym& a, const Sym& b) {
-  const auto left = *open_sequence(interpreter, a), right = *open_sequence(interpreter, b);
+  const auto left = sequence_items(interpreter, a), right = sequence_items(interpreter, b);
   const size_t common = std::min(left.size(), right.size());
   const bool equality = compare == kEqual || compare == kNotEqual;
   if (equality && left.size() != right.size()) return compare == kNotEqual;
@@ -390,7 +390,7 @@ bool truth(Interpreter& interpreter, const Sym& value) {
         }
         return result == 1;
       }
-      if (is_list(value)) return !open_sequence(interpreter, value)->empty();
+      if (is_list(value)) return !sequence_items(interpreter, value).empty();
       if (is_dict(value)) return dict_length(interpreter, value) != 0;
       PyTypeObject* type = object.type();
       const bool has_bool = type->tp_as_number && type->tp_as_number->nb_bool;
@@ -502,7 +502,7 @@ Sym length_of(Interpreter& interpreter, const Sym& value) {
     return interpreter.integer(dict_length(interpreter, view->dict));
   }
   if (is_list(value)) {
-    return interpreter.integer(static_cast<int64_t>(open_sequence(interpreter, value)->size()));
+    return interpreter.integer(static_cast<int64_t>(sequence_items(interpreter, value).size()));
   }
   if (auto real = pure_constant(interpreter, value, "its length")) {
     const Py_ssize_t length = PyObject_Length(real->get());

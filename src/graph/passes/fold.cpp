@@ -24,7 +24,8 @@ bool is_identity_map(const Graph& graph, const Node& node) {
     // Along a dim of 1 any step reads position `start`.
     const bool one = node.type.dims[i] == SizeExpr(1);
     if (!(axes[i].start == SizeExpr(0))) return false;
-    if (!one && (axes[i].axis != static_cast<int>(i) || !(axes[i].step == SizeExpr(1)))) return false;
+    if (!one && (axes[i].axis != static_cast<int>(i) || !(axes[i].step == SizeExpr(1))))
+      return false;
   }
   return true;
 }

@@ -277,7 +277,7 @@ std::vector<SampleGraph> make_samples() {
   });
   sample("swap_items", [](Sample& s) {
     NodeId x = s.array({10});
-    NodeId a = s.item(x, 0, 0), b = s.item(x, 0, 1);
+    NodeId a = s.copy(s.item(x, 0, 0)), b = s.copy(s.item(x, 0, 1));
     NodeId x1 = s.store(s.item(x, 0, 0), b);
     s.store(s.item(x1, 0, 1), a);
   });
@@ -321,10 +321,10 @@ std::vector<SampleGraph> make_samples() {
     NodeId flux = s.mul(s.sub(s.inner(u, 0, 1, 0), s.inner(u, 0, 0, 1)), s.number(0.5));
     s.output(s.sub(s.inner(flux, 0, 1, 0), s.inner(flux, 0, 0, 1)));
   });
-  sample("row_gradient", [](Sample& s) {
+  sample("row_neighbours", [](Sample& s) {
     NodeId u = s.array({50, 40});
     NodeId e = s.unary(Op::kExp, u);
-    s.output(s.sub(s.inner(e, 1, 2, 0), s.inner(e, 1, 0, 2)));
+    s.output(s.add(s.inner(e, 1, 2, 0), s.inner(e, 1, 0, 2)));
   });
   sample("iota_powers", [](Sample& s) {
     NodeId x = s.array({20, 30});

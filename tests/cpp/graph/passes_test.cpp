@@ -61,8 +61,8 @@ TEST(Passes, KeepTheMeaningOfRandomGraphs) {
     const auto inputs = copies(made.inputs), inputs_after = copies(made.inputs);
     const EvalResult before = evaluate_graph(made.graph, made.symbols, inputs);
     const EvalResult after = evaluate_graph(optimised, made.symbols, inputs_after);
-    const std::string context = "seed " + std::to_string(seed) + "\n" + graph_text(made.graph) +
-                                graph_text(optimised);
+    const std::string context =
+        "seed " + std::to_string(seed) + "\n" + graph_text(made.graph) + graph_text(optimised);
     ASSERT_EQ(before.must_restart, after.must_restart) << context;
     for (size_t i = 0; i < inputs.size(); ++i) {
       ASSERT_EQ(compare_arrays(inputs_after[i], inputs[i]), "") << context;
@@ -86,8 +86,8 @@ TEST(Passes, KeepTheMeaningOfRandomGraphs) {
 
 // fold on constants equals the reference evaluator wherever it folds at all.
 TEST(Passes, FoldedScalarsEqualTheReference) {
-  constexpr DType kDTypes[] = {DType::kBool,   DType::kInt8,    DType::kUInt8,  DType::kInt32,
-                               DType::kInt64,  DType::kUInt64,  DType::kFloat32, DType::kFloat64,
+  constexpr DType kDTypes[] = {DType::kBool,    DType::kInt8,      DType::kUInt8,   DType::kInt32,
+                               DType::kInt64,   DType::kUInt64,    DType::kFloat32, DType::kFloat64,
                                DType::kFloat16, DType::kComplex128};
   constexpr double kValues[] = {0.0, -0.0, 1.0, -1.0, 2.0, 3.0, -7.0, 0.5, 100.0, 1e300, -5e-324};
   int folded = 0;
@@ -95,17 +95,18 @@ TEST(Passes, FoldedScalarsEqualTheReference) {
     std::vector<ScalarBits> values;
     for (double value : kValues) {
       uint8_t conditions = 0;
-      const ScalarBits scalar = cast_scalar(make_scalar(DType::kFloat64, value), dtype, &conditions);
+      const ScalarBits scalar =
+          cast_scalar(make_scalar(DType::kFloat64, value), dtype, &conditions);
       if ((conditions & kFpInvalid) == 0) values.push_back(scalar);
     }
     if (dtype == DType::kInt8) values.push_back(make_scalar(dtype, int8_t{-128}));
     if (dtype == DType::kInt64) values.push_back(make_scalar(dtype, INT64_MIN));
     if (dtype == DType::kFloat64) values.push_back(make_scalar(dtype, static_cast<double>(NAN)));
-#define NUMLIFT_OP(name, arity, cls, ...)                                            \
-  if (OpClass::cls == OpClass::kElementwise && (arity) >= 1 && (arity) <= 2) {      \
-    for (const ScalarBits& a : values) {                                              \
-      for (const ScalarBits& b : values) folded += check_fold(Op::k##name, a, b);     \
-    }                                                                                 \
+#define NUMLIFT_OP(name, arity, cls, ...)                                         \
+  if (OpClass::cls == OpClass::kElementwise && (arity) >= 1 && (arity) <= 2) {    \
+    for (const ScalarBits& a : values) {                                          \
+      for (const ScalarBits& b : values) folded += check_fold(Op::k##name, a, b); \
+    }                                                                             \
   }
     auto check_fold = [](Op op, const ScalarBits& a, const ScalarBits& b) {
       if (op == Op::kMakeComplex || op == Op::kCast) return 0;
@@ -114,8 +115,8 @@ TEST(Passes, FoldedScalarsEqualTheReference) {
       const NodeId y = builder.constant(b, ValueKind::kNumpyScalar);
       NodeId result{};
       try {
-        result = op_info(op).arity == 2 ? builder.elementwise(op, {x, y})
-                                        : builder.elementwise(op, {x});
+        result =
+            op_info(op).arity == 2 ? builder.elementwise(op, {x, y}) : builder.elementwise(op, {x});
       } catch (const InternalError&) {
         return 0;  // no such loop
       }

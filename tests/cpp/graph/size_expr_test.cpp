@@ -168,7 +168,8 @@ TEST(SizeExpr, RandomExpressionsKeepTheirValueAndText) {
     const std::vector<int64_t> symbols = {static_cast<int64_t>(seed % 11) - 3, 5,
                                           static_cast<int64_t>(seed % 7) + 1, -2};
     const Pair pair = RandomExpr(seed, symbols).make(1 + static_cast<int>(seed % 4));
-    ASSERT_EQ(pair.expr.evaluate(symbols), pair.value) << "seed " << seed << ": " << pair.expr.text();
+    ASSERT_EQ(pair.expr.evaluate(symbols), pair.value)
+        << "seed " << seed << ": " << pair.expr.text();
     const auto parsed = SizeExpr::parse(pair.expr.text());
     ASSERT_TRUE(parsed) << "seed " << seed << ": " << pair.expr.text();
     ASSERT_EQ(parsed->evaluate(symbols), pair.value) << "seed " << seed << ": " << pair.expr.text();
@@ -185,7 +186,8 @@ TEST(SizeExpr, RandomExpressionsKeepTheirValueAndText) {
 TEST(SizeExpr, EqualRandomExpressionsHaveEqualValues) {
   // Equality is claimed from one form; the values then agree for all symbol values.
   std::vector<SizeExpr> made;
-  for (uint32_t seed = 0; seed < 300; ++seed) made.push_back(RandomExpr(seed, {3, 5, 2}).make(2).expr);
+  for (uint32_t seed = 0; seed < 300; ++seed)
+    made.push_back(RandomExpr(seed, {3, 5, 2}).make(2).expr);
   for (size_t i = 0; i < made.size(); ++i) {
     for (size_t j = 0; j < i; ++j) {
       if (!(made[i] == made[j])) continue;

@@ -35,10 +35,11 @@ Graph make_everything() {
   const NodeId gcd = b.numpy_loop(0, std::vector<NodeId>{row, count}, DType::kInt64);
   const NodeId flat = b.reshape(gcd, {n * m});
   const NodeId fresh = b.empty(DType::kFloat64, {n, m});
-  const NodeId filled = b.store(b.slice(fresh, 0, n - 1, -2, SizeExpr::floor_div(n, 2)),
-                                b.constant(-0.5));
+  const NodeId filled =
+      b.store(b.slice(fresh, 0, n - 1, -2, SizeExpr::floor_div(n, 2)), b.constant(-0.5));
   const NodeId call = b.extern_call({"numpy.linalg.eig", true, true}, {filled});
-  const SizeExpr found = b.symbol(SymbolKind::kExternDim, static_cast<uint32_t>(b.graph().size()), 0, 7);
+  const SizeExpr found =
+      b.symbol(SymbolKind::kExternDim, static_cast<uint32_t>(b.graph().size()), 0, 7);
   const NodeId item = b.extern_item(call, {0}, array_type(DType::kComplex128, {found}));
   const NodeId i = b.constant(make_scalar(DType::kComplex128, std::complex<double>(0, 1)),
                               ValueKind::kNumpyScalar);
@@ -94,12 +95,14 @@ TEST(GraphText, ErrorsNameLineAndCause) {
     auto parsed = parse_graph(text);
     return parsed ? std::string("parsed") : parsed.error();
   };
-  EXPECT_EQ(error("graph f(0 inputs)\n%1: f64[] = empty()\nreturn"), "line 2: %1 stands where %0 must");
+  EXPECT_EQ(error("graph f(0 inputs)\n%1: f64[] = empty()\nreturn"),
+            "line 2: %1 stands where %0 must");
   EXPECT_EQ(error("%0: f65[] = empty()\nreturn"), "line 1: unknown dtype \"f65\"");
   EXPECT_EQ(error("%0: f64[] = emty()\nreturn"), "line 1: unknown op \"emty\"");
   EXPECT_EQ(error("%0: f64[] = copy(%0)\nreturn"), "line 1: %0 is not defined above");
   EXPECT_EQ(error("%0: f64[s0 = empty()\nreturn"), "line 1: expected \"]\" before \"= empty()\"");
-  EXPECT_EQ(error("%0: f64[] = empty() {colour=3}\nreturn"), "line 1: unknown attribute \"colour\"");
+  EXPECT_EQ(error("%0: f64[] = empty() {colour=3}\nreturn"),
+            "line 1: unknown attribute \"colour\"");
   EXPECT_EQ(error("%0: i8() = constant() {value=300}\nreturn"), "line 1: no i8: 300");
   EXPECT_EQ(error("symbols: s1 = dim(0, 0) ~3\nreturn"), "line 1: symbols are out of order");
   EXPECT_EQ(error("guard: s0 ~ s1 \"x\"\nreturn"), "line 1: expected a relation");

@@ -41,12 +41,12 @@ TEST(Type, DTypeTextRoundTrips) {
 
 TEST(OpTable, TextRoundTrips) {
   int count = 0;
-#define NUMLIFT_OP(name, ...)                                 \
-  {                                                           \
-    Op parsed{};                                              \
+#define NUMLIFT_OP(name, ...)                                  \
+  {                                                            \
+    Op parsed{};                                               \
     ASSERT_TRUE(parse_op(op_info(Op::k##name).text, &parsed)); \
-    EXPECT_EQ(parsed, Op::k##name);                           \
-    ++count;                                                  \
+    EXPECT_EQ(parsed, Op::k##name);                            \
+    ++count;                                                   \
   }
 #include "numlift/graph/ops.def"
 #undef NUMLIFT_OP
@@ -63,8 +63,8 @@ TEST(Scalar, TextRoundTripsToTheBit) {
     ASSERT_TRUE(parsed) << scalar_text(scalar);
     EXPECT_EQ(*parsed, scalar) << scalar_text(scalar);
   };
-  for (double value : {0.0, -0.0, 0.1, 1e300, 5e-324, static_cast<double>(-INFINITY),
-                       static_cast<double>(NAN)}) {
+  for (double value :
+       {0.0, -0.0, 0.1, 1e300, 5e-324, static_cast<double>(-INFINITY), static_cast<double>(NAN)}) {
     round_trip(make_scalar(DType::kFloat64, value));
     round_trip(make_scalar(DType::kFloat32, static_cast<float>(value)));
     round_trip(make_scalar(DType::kComplex128, std::complex<double>(value, -value)));
@@ -91,9 +91,9 @@ TEST(Scalar, EveryHalfSurvivesFloatAndText) {
 TEST(Scalar, HalfRoundsToNearestEven) {
   EXPECT_EQ(double_to_half(65504.0), 0x7BFF);
   EXPECT_EQ(double_to_half(65519.9), 0x7BFF);
-  EXPECT_EQ(double_to_half(65520.0), 0x7C00);  // infinity
-  EXPECT_EQ(double_to_half(1.0 + 1.0 / 2048), 0x3C00);        // tie to even
-  EXPECT_EQ(double_to_half(1.0 + 3.0 / 2048), 0x3C02);        // tie to even, upwards
+  EXPECT_EQ(double_to_half(65520.0), 0x7C00);                   // infinity
+  EXPECT_EQ(double_to_half(1.0 + 1.0 / 2048), 0x3C00);          // tie to even
+  EXPECT_EQ(double_to_half(1.0 + 3.0 / 2048), 0x3C02);          // tie to even, upwards
   EXPECT_EQ(double_to_half(1.0 + 1.0 / 2048 + 1e-12), 0x3C01);  // by way of float it would be a tie
   EXPECT_EQ(double_to_half(std::ldexp(1.0, -25)), 0x0000);
   EXPECT_EQ(double_to_half(std::ldexp(1.5, -25)), 0x0001);

@@ -63,7 +63,8 @@ TEST(Verify, ElementwiseDTypes) {
             "%5 (add): operands of i64 and f64: casts are explicit");
   EXPECT_EQ(verdict("%5: i64[4] = sqrt(%4)\nreturn %5"), "%5 (sqrt): no loop for i64");
   EXPECT_EQ(verdict("%5: f32[s1] = sqrt(%1)\nreturn %5"), "%5 (sqrt): its dtype is f32, not f64");
-  EXPECT_EQ(verdict("%5: f64[s1] = less(%1, %2)\nreturn %5"), "%5 (less): its dtype is f64, not b8");
+  EXPECT_EQ(verdict("%5: f64[s1] = less(%1, %2)\nreturn %5"),
+            "%5 (less): its dtype is f64, not b8");
   EXPECT_EQ(verdict("%5: c128[s0] = absolute(%3)\nreturn %5"),
             "%5 (absolute): its dtype is c128, not f64");
   EXPECT_EQ(verdict("%5: f64[s1] = select(%1, %1, %2)\nreturn %5"),
@@ -79,8 +80,10 @@ TEST(Verify, ScalarsHaveNoDimsAndDimsAreNotNegative) {
 }
 
 TEST(Verify, SymbolsAreInTheTable) {
-  EXPECT_EQ(verdict("%5: f64[s2] = empty()\nreturn %5"), "%5 (empty): s2 is not in the symbol table");
-  EXPECT_EQ(verdict("guard: s9 == s0 \"why\"\nreturn %0"), "guard \"why\": s9 is not in the symbol table");
+  EXPECT_EQ(verdict("%5: f64[s2] = empty()\nreturn %5"),
+            "%5 (empty): s2 is not in the symbol table");
+  EXPECT_EQ(verdict("guard: s9 == s0 \"why\"\nreturn %0"),
+            "guard \"why\": s9 is not in the symbol table");
 }
 
 TEST(Verify, MemoryOrderIsAPermutation) {
@@ -157,7 +160,8 @@ TEST(Verify, Reductions) {
 }
 
 TEST(Verify, ExternCalls) {
-  EXPECT_EQ(verdict("%5: object = extern(%0) {call=0}\nreturn"), "%5 (extern): no such extern call");
+  EXPECT_EQ(verdict("%5: object = extern(%0) {call=0}\nreturn"),
+            "%5 (extern): no such extern call");
   EXPECT_EQ(verdict("%5: f64() = extern_item(%2) {path=[]}\nreturn %5"),
             "%5 (extern_item): its operand is no extern call");
   EXPECT_EQ(verdict("extern: \"f\" pure\n%5: f64() = extern(%0) {call=0}\nreturn"),
@@ -181,8 +185,9 @@ TEST(Verify, SizesOfExternResultsAreKnownAfterTheCall) {
 }
 
 TEST(Verify, OnlyTheNewestVersionIsRead) {
-  EXPECT_EQ(verdict("%5: f64[s1] = store(%1, %2)\n%6: f64[s1] = negative(%1)\nreturn %6\nmutates %5"),
-            "%6 (negative): it reads version %1, but %5 is newer");
+  EXPECT_EQ(
+      verdict("%5: f64[s1] = store(%1, %2)\n%6: f64[s1] = negative(%1)\nreturn %6\nmutates %5"),
+      "%6 (negative): it reads version %1, but %5 is newer");
   // A view taken before the store is of the old version.
   EXPECT_EQ(verdict("%5: f64[s1] = view(%1) {map=[s1 - 1:-1@0]}\n%6: f64[s1] = store(%1, %2)\n"
                     "%7: f64[s1] = negative(%5)\nreturn %7\nmutates %6"),
@@ -191,8 +196,9 @@ TEST(Verify, OnlyTheNewestVersionIsRead) {
             "%6 (store): it reads version %1, but %5 is newer");
   EXPECT_EQ(verdict("%5: f64[s1] = store(%1, %2)\nreturn %1\nmutates %5"),
             "output %1: it reads version %1, but %5 is newer");
-  EXPECT_EQ(verdict("%5: f64[s1] = store(%1, %2)\n%6: f64[s1] = negative(%5)\nreturn %6, %5\nmutates %5"),
-            "");
+  EXPECT_EQ(
+      verdict("%5: f64[s1] = store(%1, %2)\n%6: f64[s1] = negative(%5)\nreturn %6, %5\nmutates %5"),
+      "");
 }
 
 TEST(Verify, MutatedInputsAreListed) {

@@ -15,8 +15,8 @@ TEST(Check, FailureNamesPlaceConditionAndValues) {
     FAIL() << "did not throw";
   } catch (const InternalError& error) {
     // The place starts below the source tree: the same text on every machine.
-    EXPECT_THAT(error.what(),
-                ::testing::MatchesRegex("tests/cpp/support/check_test.cpp:[0-9]+: rank < 2: rank 3"));
+    EXPECT_THAT(error.what(), ::testing::MatchesRegex(
+                                  "tests/cpp/support/check_test.cpp:[0-9]+: rank < 2: rank 3"));
   }
 }
 

@@ -40,7 +40,8 @@ TEST_F(OptionsTest, RefusedValuesSayWhyAndChangeNothing) {
             "option num_threads is a number that is not negative, not \"4x\"");
   EXPECT_EQ(options().num_threads, 0);
   EXPECT_EQ(set_option("math", "wild"), "option math is \"fast\" or \"exact\", not \"wild\"");
-  EXPECT_NE(set_option("logs", "graph,nonsense").find("no channel \"nonsense\""), std::string::npos);
+  EXPECT_NE(set_option("logs", "graph,nonsense").find("no channel \"nonsense\""),
+            std::string::npos);
   EXPECT_EQ(options().logs.get(), "");
 }
 

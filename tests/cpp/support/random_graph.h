@@ -38,7 +38,8 @@ class RandomGraphMaker {
   // Dims are n = 4 and m = 3 by symbol, or 1.
   void add_input(uint32_t input) {
     if (sizes_.empty()) {
-      sizes_ = {builder_.symbol(SymbolKind::kDim, 0, 0, 4), builder_.symbol(SymbolKind::kDim, 0, 1, 3)};
+      sizes_ = {builder_.symbol(SymbolKind::kDim, 0, 0, 4),
+                builder_.symbol(SymbolKind::kDim, 0, 1, 3)};
       made_.symbols = {4, 3};
     }
     const std::vector<SizeExpr> shapes[] = {{sizes_[0], sizes_[1]}, {sizes_[1]}, {sizes_[0], 1}};
