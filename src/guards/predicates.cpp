@@ -102,20 +102,6 @@ struct Holds {
     }
     return true;
   }
-  bool operator()(const HasKeys& p) const {
-    if (!PyDict_CheckExact(value.get())) return false;
-    const Py_ssize_t count = PyTuple_GET_SIZE(p.keys.get());
-    if (PyDict_GET_SIZE(value.get()) != count) return false;
-    Py_ssize_t position = 0, i = 0;
-    PyObject* key = nullptr;
-    while (PyDict_Next(value.get(), &position, &key, nullptr)) {
-      PyObject* wanted = PyTuple_GET_ITEM(p.keys.get(), i++);
-      const bool equal = key == wanted || (PyUnicode_CheckExact(key) && PyUnicode_CheckExact(wanted) &&
-                                           PyUnicode_Compare(key, wanted) == 0);
-      if (!equal) return false;
-    }
-    return true;
-  }
   bool operator()(const FunctionIs& p) const {
     if (!PyFunction_Check(value.get())) return false;
     const auto* function = reinterpret_cast<PyFunctionObject*>(value.get());
@@ -190,7 +176,6 @@ struct Text {
   std::string operator()(const IsInt64&) const { return "int of 64 bits"; }
   std::string operator()(const HasLength& p) const { return fmt::format("length {}", p.length); }
   std::string operator()(const HasKeys& p) const { return "keys " + object_text(p.keys); }
-  std::string operator()(const HasKeys& p) const { return "keys " + object_text(p.keys); }
   std::string operator()(const FunctionIs& p) const {
     const auto* code = reinterpret_cast<PyCodeObject*>(p.code.get());
     return fmt::format("code of {}, line {}", object_text(code->co_name), code->co_firstlineno);
@@ -223,16 +208,6 @@ struct FoundText {
     Ref keys = Ref::steal(PySequence_Tuple(value.get()));
     if (!keys) PyErr_Clear();
     return "keys " + object_text(keys);
-  }
-  std::string operator()(const HasKeys&) const {
-    if (!PyDict_CheckExact(value.get())) return "type " + std::string(value.type()->tp_name);
-    std::string text = "keys (";
-    Py_ssize_t position = 0;
-    PyObject* key = nullptr;
-    for (bool first = true; PyDict_Next(value.get(), &position, &key, nullptr); first = false) {
-      text += (first ? "" : ", ") + object_text(key);
-    }
-    return text + ")";
   }
   std::string operator()(const FunctionIs&) const { return object_text(value); }
   std::string operator()(const IsAbsent&) const { return object_text(value); }
