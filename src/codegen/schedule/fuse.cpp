@@ -1,7 +1,7 @@
 // Greedy fusion, one loop level at a time. At each level a task's loop is its next axis in its own
 // loop order; it joins the nearest earlier group whose loop has the same extent, if
-//  - every element that it shares with the group's tasks, and that one of them writes, is touched by
-//    both in the same iteration (are_aligned), or by one only (are_disjoint); and
+//  - every element that it shares with the group's tasks, and that one of them writes, is touched
+//    by both in the same iteration (are_aligned), or by one only (are_disjoint); and
 //  - no group in between must come first; and
 //  - it gains from it: it depends on the group, or reads what the group reads.
 // Inside a group the next level is decided the same way. So a softmax becomes one loop over rows

@@ -15,8 +15,12 @@ namespace {
 class Planner {
  public:
   explicit Planner(Plan* plan)
-      : plan_(*plan), graph_(plan->graph), reads_(graph_.size()), buffer_of_(graph_.size()),
-        newest_(graph_.size(), kNoNode), is_stored_to_(graph_.size(), false) {}
+      : plan_(*plan),
+        graph_(plan->graph),
+        reads_(graph_.size()),
+        buffer_of_(graph_.size()),
+        newest_(graph_.size(), kNoNode),
+        is_stored_to_(graph_.size(), false) {}
 
   void run() {
     for (size_t i = 0; i < graph_.size(); ++i) {
@@ -37,7 +41,8 @@ class Planner {
   void visit(NodeId id) {
     const Node& node = graph_.node(id);
     const size_t value_operands_from = node.op == Op::kStore ? 1 : 0;
-    for (size_t i = value_operands_from; i < node.operands.size(); ++i) keep_fresh(node.operands[i]);
+    for (size_t i = value_operands_from; i < node.operands.size(); ++i)
+      keep_fresh(node.operands[i]);
     if (node.op == Op::kStore) {
       visit_store(id);
       return;
@@ -50,10 +55,12 @@ class Planner {
     for (NodeId operand : node.operands) merge(reads_[index_of(operand)], &reads);
     if (!is_view(node.op)) return;
     const NodePlan& operand = plan_.of(node.operands[0]);
-    if (operand.place) plan_.nodes[index_of(id)].place = place_of_view(graph_, node, *operand.place);
+    if (operand.place)
+      plan_.nodes[index_of(id)].place = place_of_view(graph_, node, *operand.place);
     if (plan_.of(id).place || node.op != Op::kReshape) return;
     const bool must_copy =
-        operand.place || !reshape_is_affine(graph_.node(node.operands[0]).type.dims, node.type.dims);
+        operand.place ||
+        !reshape_is_affine(graph_.node(node.operands[0]).type.dims, node.type.dims);
     if (must_copy) give_buffer(id);
   }
 
@@ -61,9 +68,8 @@ class Planner {
     const NodeId root = plan_.root_of(id);
     const NodeId value = graph_.node(id).operands[1];
     const Reads& reads = reads_[index_of(value)];
-    const bool reads_target = std::any_of(reads.begin(), reads.end(), [&](NodeId version) {
-      return plan_.root_of(version) == root;
-    });
+    const bool reads_target = std::any_of(
+        reads.begin(), reads.end(), [&](NodeId version) { return plan_.root_of(version) == root; });
     if (reads_target && reads_elements_of_others(id)) give_buffer(value);
     const BufferId target = buffer_of_[index_of(root)];
     Buffer& buffer = plan_.buffers[index(target)];
@@ -81,8 +87,7 @@ class Planner {
       const Access& access = task.values[static_cast<size_t>(load.value)].access;
       const bool same_element = access.offset == task.store_access->offset &&
                                 access.strides == task.store_access->strides;
-      if (!same_element &&
-          !are_disjoint(plan_, task, load.footprint, task, task.store_footprint)) {
+      if (!same_element && !are_disjoint(plan_, task, load.footprint, task, task.store_footprint)) {
         return true;
       }
     }
@@ -150,10 +155,10 @@ class Planner {
 
   Plan& plan_;
   const Graph& graph_;
-  std::vector<Reads> reads_;           // by node
-  std::vector<BufferId> buffer_of_;    // by first version
-  std::vector<NodeId> newest_;         // by first version
-  std::vector<bool> is_stored_to_;     // by first version
+  std::vector<Reads> reads_;         // by node
+  std::vector<BufferId> buffer_of_;  // by first version
+  std::vector<NodeId> newest_;       // by first version
+  std::vector<bool> is_stored_to_;   // by first version
 };
 
 }  // namespace

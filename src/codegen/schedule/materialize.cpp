@@ -34,7 +34,8 @@ class CopyInserter {
       if (node.op == Op::kStore && stores_own_version(node)) {
         node.operands[1] = append_copy(node.operands[1], {}, node);
       }
-      renamed_[i] = node.op == Op::kNumpyLoop ? append_loop(std::move(node)) : append(std::move(node));
+      renamed_[i] =
+          node.op == Op::kNumpyLoop ? append_loop(std::move(node)) : append(std::move(node));
     }
     for (NodeId id : graph_.outputs) result_.outputs.push_back(renamed_[index_of(id)]);
     for (NodeId id : graph_.mutated_inputs) {

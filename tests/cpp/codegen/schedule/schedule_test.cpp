@@ -105,7 +105,8 @@ TEST_F(ScheduleTest, NumpyLoopGetsWholeContiguousBuffers) {
   b.graph().loops.push_back({"gcd.dd->d", nullptr, nullptr});
   const NodeId scalar = b.scalar_placeholder(numpy_scalar_type(DType::kFloat64));
   const NodeId transposed = b.transpose(x, std::vector<int>{1, 0});
-  const NodeId loop = b.numpy_loop(0, std::vector<NodeId>{transposed, scalar}, DType::kFloat64, {1, 0});
+  const NodeId loop =
+      b.numpy_loop(0, std::vector<NodeId>{transposed, scalar}, DType::kFloat64, {1, 0});
   b.output(loop);
   const Program program = run();
   const NumpyLoopStep& step = *steps_of<NumpyLoopStep>(program).at(0);
