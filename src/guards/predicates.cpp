@@ -90,16 +90,15 @@ struct Holds {
     return length_of(value, &length) && length == p.length;
   }
   bool operator()(const HasKeys& p) const {
-    if (!PyDict_CheckExact(value.get())) return false;
-    const Py_ssize_t count = PyTuple_GET_SIZE(p.keys.get());
-    if (PyDict_GET_SIZE(value.get()) != count) return false;
+    if (!PyDict_CheckExact(value.get()) ||
+        PyDict_GET_SIZE(value.get()) != PyTuple_GET_SIZE(p.keys.get())) {
+      return false;
+    }
+    PyObject *key, *item;
     Py_ssize_t position = 0, i = 0;
-    PyObject* key = nullptr;
-    while (PyDict_Next(value.get(), &position, &key, nullptr)) {
+    while (PyDict_Next(value.get(), &position, &key, &item)) {
       PyObject* wanted = PyTuple_GET_ITEM(p.keys.get(), i++);
-      const bool equal = key == wanted || (PyUnicode_CheckExact(key) && PyUnicode_CheckExact(wanted) &&
-                                           PyUnicode_Compare(key, wanted) == 0);
-      if (!equal) return false;
+      if (key != wanted && !same_constant(key, wanted)) return false;
     }
     return true;
   }
@@ -206,13 +205,9 @@ struct FoundText {
   }
   std::string operator()(const HasKeys&) const {
     if (!PyDict_CheckExact(value.get())) return "type " + std::string(value.type()->tp_name);
-    std::string text = "keys (";
-    Py_ssize_t position = 0;
-    PyObject* key = nullptr;
-    for (bool first = true; PyDict_Next(value.get(), &position, &key, nullptr); first = false) {
-      text += (first ? "" : ", ") + object_text(key);
-    }
-    return text + ")";
+    Ref keys = Ref::steal(PySequence_Tuple(value.get()));
+    if (!keys) PyErr_Clear();
+    return "keys " + object_text(keys);
   }
   std::string operator()(const FunctionIs&) const { return object_text(value); }
   std::string operator()(const IsAbsent&) const { return object_text(value); }
