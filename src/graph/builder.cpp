@@ -9,7 +9,8 @@ namespace numlift {
 namespace {
 
 // NumPy's rule: aligned at the last axis, constant-1 dims stretch.
-std::vector<SizeExpr> broadcast_dims(const std::vector<SizeExpr>& a, const std::vector<SizeExpr>& b) {
+std::vector<SizeExpr> broadcast_dims(const std::vector<SizeExpr>& a,
+                                     const std::vector<SizeExpr>& b) {
   const std::vector<SizeExpr>& longer = a.size() >= b.size() ? a : b;
   const std::vector<SizeExpr>& shorter = a.size() >= b.size() ? b : a;
   std::vector<SizeExpr> dims = longer;
@@ -53,9 +54,9 @@ NodeId GraphBuilder::append(Op op, std::vector<NodeId> operands, Attr attr, Type
   node.order = std::move(order);
   node.location = location_;
   if (fp_checks_ != 0 && !node.operands.empty()) {
-    if (may_raise_condition(op, this->type(node.operands[0]).dtype, node.type.dtype)) {
-      node.fp_checks = fp_checks_;
-    }
+    const DType operand = this->type(node.operands[0]).dtype;
+    const bool wraps = is_integer(operand) && wraps_silently_on_arrays(op);
+    if (!wraps) node.fp_checks = fp_checks_ & possible_conditions(op, operand, node.type);
   }
   return graph_.append(std::move(node));
 }
@@ -268,7 +269,8 @@ Graph GraphBuilder::finish() {
   // The last Store of each array input.
   std::vector<NodeId> last(graph_.size(), kNoNode);
   for (uint32_t i = 0; i < graph_.size(); ++i) {
-    if (graph_.node(NodeId{i}).op == Op::kStore) last[index_of(graph_.buffer_of(NodeId{i}))] = NodeId{i};
+    if (graph_.node(NodeId{i}).op == Op::kStore)
+      last[index_of(graph_.buffer_of(NodeId{i}))] = NodeId{i};
   }
   graph_.mutated_inputs.clear();
   for (uint32_t i = 0; i < graph_.size(); ++i) {

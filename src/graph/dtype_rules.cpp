@@ -146,7 +146,9 @@ unsigned accepted_kinds(Op op) {
 
 }  // namespace
 
-bool op_accepts(Op op, DType loop_dtype) { return (accepted_kinds(op) & kind_bit(loop_dtype)) != 0; }
+bool op_accepts(Op op, DType loop_dtype) {
+  return (accepted_kinds(op) & kind_bit(loop_dtype)) != 0;
+}
 
 std::optional<DType> result_dtype(Op op, std::span<const DType> operands) {
   switch (op_info(op).result) {
@@ -185,24 +187,40 @@ std::string check_operand_dtypes(Op op, std::span<const DType> operands) {
                          dtype_text(dtype));
     }
   }
-  return op_accepts(op, operands[0]) ? ""
-                                     : fmt::format("no loop for {}", dtype_text(operands[0]));
+  return op_accepts(op, operands[0]) ? "" : fmt::format("no loop for {}", dtype_text(operands[0]));
 }
 
-bool may_raise_condition(Op op, DType loop_dtype, DType result) {
-  if (op == Op::kNumpyLoop) return true;
-  if (op_info(op).fp == FpRule::kNone) return false;
-  if (op == Op::kCast) {
-    // To a narrower float (overflow) or from a float to an integer (invalid).
-    const bool from_real = is_float(loop_dtype) || is_complex(loop_dtype);
-    if (!from_real) return result == DType::kFloat16;  // 70000 overflows
-    if (is_integer(result)) return true;
-    return result != DType::kBool &&
-           item_size(real_part(result)) < item_size(real_part(loop_dtype));
+bool wraps_silently_on_arrays(Op op) {
+  return op == Op::kAdd || op == Op::kSubtract || op == Op::kMultiply || op == Op::kNegative ||
+         op == Op::kAbsolute;
+}
+
+namespace {
+
+uint8_t possible_on_integers(Op op, const Type& result) {
+  if (wraps_silently_on_arrays(op)) {
+    const bool scalar = result.value_kind == ValueKind::kNumpyScalar;
+    return scalar && is_integer(result.dtype) ? kFpOver : kFpNone;
   }
-  if (is_float(loop_dtype) || is_complex(loop_dtype)) return true;
-  return op == Op::kFloorDivide || op == Op::kRemainder || op == Op::kFmod ||
-         op == Op::kReciprocal || op == Op::kPower;
+  if (op == Op::kFloorDivide) return kFpDivide | kFpOver;
+  if (op == Op::kRemainder || op == Op::kFmod || op == Op::kReciprocal) return kFpDivide;
+  if (op == Op::kPower) return kFpInvalid;
+  // 70000 does not fit float16.
+  if (op == Op::kCast) return result.dtype == DType::kFloat16 ? kFpOver : kFpNone;
+  return kFpNone;
+}
+
+}  // namespace
+
+uint8_t possible_conditions(Op op, DType loop_dtype, const Type& result) {
+  if (op == Op::kNumpyLoop) return kFpAll;
+  if (!is_float(loop_dtype) && !is_complex(loop_dtype)) return possible_on_integers(op, result);
+  if (op_info(op).fp == FpRule::kNone) return kFpNone;
+  if (op != Op::kCast) return kFpAll;
+  if (is_integer(result.dtype)) return kFpInvalid;
+  const bool narrower = result.dtype != DType::kBool &&
+                        item_size(real_part(result.dtype)) < item_size(real_part(loop_dtype));
+  return narrower ? kFpOver : kFpNone;
 }
 
 }  // namespace numlift

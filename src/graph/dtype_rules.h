@@ -15,8 +15,10 @@ bool op_accepts(Op op, DType loop_dtype);
 std::optional<DType> result_dtype(Op op, std::span<const DType> operands);
 // "" when the operand dtypes fit the op, else why not.
 std::string check_operand_dtypes(Op op, std::span<const DType> operands);
-// Whether NumPy could report a floating-point condition (integer division by 0 included) or raise
-// in this op on this loop dtype. For Cast: `loop_dtype` is the operand's, `result` the node's.
-bool may_raise_condition(Op op, DType loop_dtype, DType result);
+// The conditions (FpChecks) that NumPy could report in this op on this loop dtype; see FpChecks on
+// integers. For Cast `loop_dtype` is the operand's.
+uint8_t possible_conditions(Op op, DType loop_dtype, const Type& result);
+// The ops whose integer overflow is a condition for NumPy's scalars only.
+bool wraps_silently_on_arrays(Op op);
 
 }  // namespace numlift

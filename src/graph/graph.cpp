@@ -61,7 +61,8 @@ std::vector<int64_t> Graph::symbol_hints() const {
 NodeId Graph::buffer_of(NodeId id) const {
   for (;;) {
     const Node& current = node(id);
-    const bool passes_on = current.op == Op::kStore || op_info(current.op).op_class == OpClass::kView;
+    const bool passes_on =
+        current.op == Op::kStore || op_info(current.op).op_class == OpClass::kView;
     if (!passes_on) return id;
     id = current.operands[0];
   }

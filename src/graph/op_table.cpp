@@ -34,7 +34,7 @@ struct Table {
 
   Table() {
     size_t i = 0;
-#define NUMLIFT_OP(name, arity, cls, result, cost, fp, gradient, batching)                      \
+#define NUMLIFT_OP(name, arity, cls, result, cost, fp, gradient, batching)                        \
   static_assert((arity) >= -1 && (arity) <= 3, #name ": no arity");                               \
   static_assert(OpClass::cls != OpClass::kElementwise || (arity) != 0, #name ": needs operands"); \
   names[i] = snake_case(#name);                                                                   \

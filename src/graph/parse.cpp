@@ -45,8 +45,8 @@ class Cursor {
   std::string_view word() {
     skip_spaces();
     size_t count = 0;
-    while (count < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[count])) != 0 ||
-                                    text_[count] == '_')) {
+    while (count < text_.size() &&
+           (std::isalnum(static_cast<unsigned char>(text_[count])) != 0 || text_[count] == '_')) {
       ++count;
     }
     const std::string_view part = text_.substr(0, count);
@@ -58,7 +58,8 @@ class Cursor {
     skip_spaces();
     T value{};
     const auto [end, error] = std::from_chars(text_.data(), text_.data() + text_.size(), value);
-    if (error != std::errc()) throw SyntaxError{fmt::format("expected a number before \"{}\"", text_)};
+    if (error != std::errc())
+      throw SyntaxError{fmt::format("expected a number before \"{}\"", text_)};
     text_.remove_prefix(static_cast<size_t>(end - text_.data()));
     return value;
   }
@@ -248,8 +249,8 @@ class Parser {
     Symbol symbol;
     const std::string_view word = in->word();
     bool known = false;
-    for (SymbolKind kind : {SymbolKind::kDim, SymbolKind::kStride, SymbolKind::kInt,
-                            SymbolKind::kExternDim}) {
+    for (SymbolKind kind :
+         {SymbolKind::kDim, SymbolKind::kStride, SymbolKind::kInt, SymbolKind::kExternDim}) {
       if (symbol_word(kind) != word) continue;
       symbol.kind = kind;
       known = true;

@@ -98,8 +98,9 @@ std::string symbol_text(const Symbol& symbol) {
       break;
     case SymbolKind::kExternDim:
       // Its item may have been dropped as dead.
-      text += symbol.input == index_of(kNoNode) ? fmt::format("(none, {})", symbol.axis)
-                                                : fmt::format("(%{}, {})", symbol.input, symbol.axis);
+      text += symbol.input == index_of(kNoNode)
+                  ? fmt::format("(none, {})", symbol.axis)
+                  : fmt::format("(%{}, {})", symbol.input, symbol.axis);
       break;
   }
   return text + fmt::format(" ~{}", symbol.hint);
@@ -137,8 +138,8 @@ std::string graph_text(const Graph& graph) {
                         info.may_raise ? " may_raise" : "");
   }
   for (const SizeGuard& guard : graph.size_guards) {
-    text += fmt::format("guard: {} {} {} \"{}\"\n", guard.left.text(), relation_word(guard.relation),
-                        guard.right.text(), escape(guard.reason));
+    text += fmt::format("guard: {} {} {} \"{}\"\n", guard.left.text(),
+                        relation_word(guard.relation), guard.right.text(), escape(guard.reason));
   }
   for (size_t i = 0; i < graph.size(); ++i) {
     text += node_text(graph, NodeId{static_cast<uint32_t>(i)}) + "\n";

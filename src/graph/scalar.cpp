@@ -72,7 +72,13 @@ float half_to_float(uint16_t bits) {
   return (bits & 0x8000u) != 0 ? -magnitude : magnitude;
 }
 
-uint16_t float_to_half(float value) { return double_to_half(static_cast<double>(value)); }
+uint16_t float_to_half(float value) {
+  if (!std::isnan(value)) return double_to_half(static_cast<double>(value));
+  // By bits: a conversion to double would quiet a signalling NaN.
+  const auto bits = std::bit_cast<uint32_t>(value);
+  const auto payload = static_cast<uint16_t>((bits >> 13) & 0x3FFu);
+  return static_cast<uint16_t>(((bits >> 16) & 0x8000u) | 0x7C00u | (payload != 0 ? payload : 1));
+}
 
 uint16_t double_to_half(double value) {
   const auto bits = std::bit_cast<uint64_t>(value);

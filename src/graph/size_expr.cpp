@@ -46,12 +46,13 @@ size_t mix(size_t seed, size_t value) {
 }  // namespace
 
 SizeExpr SizeExprAccess::make(int64_t constant, std::vector<Term> terms) {
-  std::sort(terms.begin(), terms.end(), [](const Term& a, const Term& b) {
-    return compare_products(a.atoms, b.atoms) < 0;
-  });
+  std::sort(terms.begin(), terms.end(),
+            [](const Term& a, const Term& b) { return compare_products(a.atoms, b.atoms) < 0; });
   std::vector<Term> merged;
   for (Term& term : terms) {
-    if (!merged.empty() && compare_products(merged.back().atoms, term.atoms) == 0) {
+    if (term.atoms.empty()) {
+      constant = checked_add(constant, term.coefficient);
+    } else if (!merged.empty() && compare_products(merged.back().atoms, term.atoms) == 0) {
       merged.back().coefficient = checked_add(merged.back().coefficient, term.coefficient);
     } else {
       merged.push_back(std::move(term));
@@ -124,7 +125,8 @@ SizeExpr operator*(const SizeExpr& a, const SizeExpr& b) {
     if (b.constant_part() != 0) terms.push_back(multiply(left, Term{b.constant_part(), {}}));
   }
   if (a.constant_part() != 0) {
-    for (const Term& right : b.terms()) terms.push_back(multiply(right, Term{a.constant_part(), {}}));
+    for (const Term& right : b.terms())
+      terms.push_back(multiply(right, Term{a.constant_part(), {}}));
   }
   return Access::make(checked_multiply(a.constant_part(), b.constant_part()), std::move(terms));
 }

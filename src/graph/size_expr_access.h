@@ -14,7 +14,7 @@ struct SizeExprAccess {
   using AtomPtr = std::shared_ptr<const Atom>;
   using Atoms = std::vector<AtomPtr>;
 
-  // Sorts, merges equal products and drops zeros.
+  // Sorts, merges equal products, drops zeros; a term without atoms goes into the constant.
   static SizeExpr make(int64_t constant, std::vector<SizeExpr::Term> terms);
   static SizeExpr from_atom(Atom atom);
   static SizeExpr from_term(SizeExpr::Term term) { return make(0, {std::move(term)}); }

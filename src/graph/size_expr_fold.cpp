@@ -125,9 +125,9 @@ SizeExpr divide_by_constant(const SizeExpr& dividend, int64_t divisor) {
     const auto nested = atom->right.constant();
     int64_t product = 0;
     if (nested && *nested > 0 && !__builtin_mul_overflow(*nested, denominator, &product)) {
-      return split.quotient + divide_by_constant(
-                                  atom->left + SizeExpr(*nested) * numerator.constant_part(),
-                                  product);
+      return split.quotient +
+             divide_by_constant(atom->left + SizeExpr(*nested) * numerator.constant_part(),
+                                product);
     }
   }
   return split.quotient +

@@ -78,7 +78,8 @@ class Verifier {
     size.collect_symbols(&used);
     for (SymbolId id : used) {
       const auto index = static_cast<size_t>(id);
-      if (index >= graph_.symbols.size()) return fmt::format("s{} is not in the symbol table", index);
+      if (index >= graph_.symbols.size())
+        return fmt::format("s{} is not in the symbol table", index);
       const Symbol& symbol = graph_.symbols[index];
       if (symbol.kind == SymbolKind::kExternDim && symbol.input > index_of(id_)) {
         return fmt::format("s{} is known only after %{}", index, symbol.input);
@@ -160,9 +161,12 @@ class Verifier {
     return permutation ? "" : "the order is no permutation of the axes";
   }
 
-  static std::string check_fp(const Node& node, const OpInfo& info) {
+  std::string check_fp(const Node& node, const OpInfo& info) const {
+    if (node.fp_checks == 0) return "";
     if (node.fp_checks > kFpAll) return "unknown floating-point checks";
-    if (node.fp_checks != 0 && info.fp == FpRule::kNone) {
+    if (node.operands.empty()) return "floating-point checks on a leaf";
+    const bool on_integers = is_integer(operand_type(node, 0).dtype);
+    if (info.fp == FpRule::kNone && !(on_integers && wraps_silently_on_arrays(node.op))) {
       return "floating-point checks on an op that meets no condition";
     }
     return "";
@@ -241,7 +245,8 @@ class Verifier {
                  : "";
     }
     const auto& axes = attr_of<ViewAttr>(node).map.axes;
-    if (static_cast<int>(axes.size()) != from.rank()) return "the map needs an entry per operand axis";
+    if (static_cast<int>(axes.size()) != from.rank())
+      return "the map needs an entry per operand axis";
     for (size_t i = 0; i < axes.size(); ++i) {
       if (std::string error = check_map_axis(axes[i], from.dims[i], to); !error.empty()) {
         return fmt::format("operand axis {}: {}", i, error);
@@ -335,7 +340,8 @@ class Verifier {
     const NodeId version = version_of(id);
     const NodeId newest = newest_[index_of(graph_.buffer_of(id))];
     if (version == newest) return "";
-    return fmt::format("it reads version %{}, but %{} is newer", index_of(version), index_of(newest));
+    return fmt::format("it reads version %{}, but %{} is newer", index_of(version),
+                       index_of(newest));
   }
 
   std::string check_versions(const Node& node) {

@@ -5,16 +5,10 @@
 
 #include <fmt/format.h>
 
+#include "dict_lookup.h"
+
 namespace numlift::guards {
-namespace {
 
-std::shared_ptr<Source> make_source(Source::Kind kind) {
-  auto source = std::make_shared<Source>();
-  source->kind = kind;
-  return source;
-}
-
-// Borrowed; null when absent.
 BorrowedRef dict_get(BorrowedRef dict, BorrowedRef key) {
   PyObject* found = PyDict_GetItemWithError(dict, key);
   if (found == nullptr) PyErr_Clear();
@@ -27,6 +21,14 @@ BorrowedRef builtins_of(BorrowedRef globals) {
   if (builtins && PyModule_Check(builtins.get())) builtins = PyModule_GetDict(builtins.get());
   if (!builtins) builtins = PyEval_GetBuiltins();
   return builtins && PyDict_CheckExact(builtins.get()) ? builtins : BorrowedRef();
+}
+
+namespace {
+
+std::shared_ptr<Source> make_source(Source::Kind kind) {
+  auto source = std::make_shared<Source>();
+  source->kind = kind;
+  return source;
 }
 
 BorrowedRef read_type_attribute(PyTypeObject* type, BorrowedRef name) {

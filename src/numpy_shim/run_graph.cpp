@@ -98,7 +98,8 @@ Ref GraphRunner::compute(NodeId id) {
     case OpClass::kMemory: {
       if (node.op == Op::kStore) return store(node);
       Ref operand = value(node.operands[0]);
-      return checked(PyArray_NewCopy(as_array(operand), NPY_KEEPORDER));
+      // The operand may be a scalar, of which the copy is a 0-d array.
+      return checked(PyArray_FromAny(operand.get(), nullptr, 0, 0, NPY_ARRAY_ENSURECOPY, nullptr));
     }
     case OpClass::kExtern: {
       if (node.op == Op::kExtern) {

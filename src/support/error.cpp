@@ -12,8 +12,8 @@ void fail_check(const char* file, int line, const char* condition, const std::st
     const size_t at = path.rfind(root);
     if (at != std::string_view::npos) path.remove_prefix(at + 1);
   }
-  throw InternalError(fmt::format("{}:{}: {}{}{}", path, line, condition,
-                                  detail.empty() ? "" : ": ", detail));
+  throw InternalError(
+      fmt::format("{}:{}: {}{}{}", path, line, condition, detail.empty() ? "" : ": ", detail));
 }
 
 }  // namespace numlift

@@ -118,8 +118,8 @@ void dump_stage(std::string_view function_name, std::string_view stage, const st
   }
   std::string name;  // "<lambda>" and "f.<locals>.g" are no file names
   for (char c : function_name) {
-    const bool plain = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
-                       (c >= 'A' && c <= 'Z') || c == '_' || c == '.';
+    const bool plain = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+                       c == '_' || c == '.';
     name += plain ? c : '_';
   }
   const uint32_t serial = dump_serial.fetch_add(1, std::memory_order_relaxed);

@@ -36,7 +36,8 @@ struct Instruction {
   int32_t arg = 0;
   int32_t target = kNoTarget;      // instruction index, jumps only
   int32_t handler = kNoTarget;     // index into Bytecode::handlers, or kNoTarget
-  uint32_t unit = 0;               // where it stands in the original code, in 2-byte units
+  uint32_t unit = 0;               // where it starts in the original code, in 2-byte units, with
+                                   // EXTENDED_ARG; the second of a split pair has the first's
   Position position;
   BorrowedRef constant;            // LoadConst, ReturnConst, KwNames
   BorrowedRef name;                // names and attribute names
@@ -70,7 +71,8 @@ struct LocalSlot {
 };
 std::vector<LocalSlot> local_slots(BorrowedRef code);
 
-// Effect of an instruction on the stack depth, with the jump taken or not.
+// Effect of an instruction on the stack depth, with the jump taken or not. ReturnGenerator: as seen
+// when resumed (the value sent is pushed).
 int stack_effect(const Instruction& instruction, bool jump);
 
 }  // namespace numlift

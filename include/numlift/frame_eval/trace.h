@@ -36,6 +36,7 @@ struct RecipeNode {
   };
   Kind kind = Kind::kConstant;
   uint32_t index = 0;
+  bool read_only = false;  // kOutput: the array's WRITEABLE flag is cleared before it is handed out
   Ref object;
   guards::SourcePtr source;
   std::vector<uint32_t> children;

@@ -17,7 +17,8 @@ class GraphBuilder {
 
   Graph& graph() { return graph_; }
   const Type& type(NodeId id) const { return graph_.node(id).type; }
-  // Applies to the nodes appended from now on.
+  // Apply to the nodes appended from now on. A node gets the checks that can occur in it; the
+  // overflow of operators on NumPy's integer scalars is left to the caller (see FpChecks).
   void set_location(SourceLocation location);
   void set_fp_checks(uint8_t checks) { fp_checks_ = checks; }
 

@@ -119,6 +119,10 @@ using Attr = std::variant<NoAttr, PlaceholderAttr, ConstantAttr, SizeAttr, IotaA
 // Which floating-point conditions of a node NumPy would report under the np.errstate that was in
 // force where it was traced (0: all ignored). Underflow is never reported by default; a program
 // traced while it would be is not compiled.
+// On integer ops: kFpDivide is division by zero; kFpInvalid on power is a negative exponent (an
+// error whatever errstate says: always set there); kFpOver is floor_divide's one overflow, and, on
+// add, subtract, multiply, negative and absolute with a NumPy scalar as result, any overflow (the
+// operators report it on NumPy scalars, ufuncs and arrays wrap silently).
 enum FpChecks : uint8_t { kFpNone = 0, kFpDivide = 1, kFpOver = 2, kFpInvalid = 4, kFpAll = 7 };
 
 struct Node {

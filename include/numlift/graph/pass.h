@@ -6,7 +6,8 @@
 namespace numlift {
 
 // Evaluates pure elementwise nodes of constants (never one that would raise a floating-point
-// condition), drops casts to the same dtype and views that are the identity.
+// condition), drops casts to the same dtype, views that are the identity and checks of conditions
+// that cannot occur (overflow of an integer array).
 void fold_constants(Graph* graph);
 // Merges nodes with the same op, operands, attributes and type. Effects and fresh memory that is
 // visible (outputs, store targets) are not merged.

@@ -35,11 +35,12 @@ struct IsArray { ArrayClass array_class; };           // exact ndarray, aligned,
 struct IsOpaqueArray {};                              // exact ndarray that classify_array refuses
 struct IsInt64 {};                                    // exact int that fits in int64
 struct HasLength { int64_t length; };                 // exact tuple, list or dict of this length
+struct HasKeys { Ref keys; };                         // exact dict with just these keys (a tuple), in this order: identical or equal str
 struct FunctionIs { Ref code, defaults, kwdefaults; };  // __code__, __defaults__, __kwdefaults__ unchanged (identity)
 struct IsAbsent {};                                   // the source can't be read (e.g. global shadows a builtin)
 
 using Predicate = std::variant<IsObject, HasType, EqualsConstant, IsArray, IsOpaqueArray, IsInt64,
-                               HasLength, FunctionIs, IsAbsent>;
+                               HasLength, HasKeys, FunctionIs, IsAbsent>;
 
 struct Guard {
   SourcePtr source;

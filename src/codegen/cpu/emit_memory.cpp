@@ -156,7 +156,7 @@ void NestEmitter::emit_store(const Store& store) {
   const LaneValue& stored = value(store.value);
   NUMLIFT_CHECK(stored.re, "a store of value {} before its definition",
                 static_cast<uint32_t>(store.value));
-  const DType dtype = f_.program().buffers[static_cast<uint32_t>(store.access.buffer)].dtype;
+  const DType dtype = nest_.values[static_cast<uint32_t>(store.value)].dtype;
   SizeExpr stride;
   llvm::Value* address = emit_address(store.access, &stride);
   const bool pair = is_complex(dtype);

@@ -38,5 +38,7 @@ void numpy_set_item(Tracer& tracer, const Sym& value, const Sym& key, const Sym&
 Sym numpy_length(Tracer& tracer, const Sym& value);
 Sym numpy_to_number(Tracer& tracer, PyTypeObject* number_type, const Sym& value);
 std::vector<Sym> numpy_iterate(Tracer& tracer, const Sym& value);
+// How many rows iteration gives, specialised. A loop reads them one by one: its body may store to them.
+int64_t numpy_row_count(Tracer& tracer, const Sym& value);
 
 }  // namespace numlift::frame_eval

@@ -105,6 +105,7 @@ Sym Tracer::new_view(const ArrayValue& base, ViewStep step, std::vector<SizeExpr
   view->type = step.type;
   view->strides = std::move(strides);
   view->writeable = base.writeable;
+  view->read_only = base.read_only;
   view->chain.push_back(std::move(step));
   return view;
 }
@@ -126,11 +127,31 @@ void Tracer::store(ArrayValue& target, NodeId value) {
 
 // ---------------------------------------------------------------- outside objects
 
+namespace {
+
+// Tells sources apart, where their text may not: two modules have a global of one name, two classes
+// print alike. Strings count by content, all other objects by identity (they are alive: sources hold them).
+std::string source_key(const Source& source) {
+  auto object_key = [](const Ref& object) -> std::string {
+    if (!object) return "";
+    if (PyUnicode_CheckExact(object.get())) {
+      if (const char* text = PyUnicode_AsUTF8(object.get())) return std::string("'") + text;
+      PyErr_Clear();
+    }
+    return fmt::format("{}", static_cast<const void*>(object.get()));
+  };
+  return fmt::format("{}({}|{}|{}|{})", static_cast<int>(source.kind),
+                     source.parent ? source_key(*source.parent) : "", source.index,
+                     object_key(source.name), object_key(source.object));
+}
+
+}  // namespace
+
 Sym Tracer::constant(Ref object) { return std::make_shared<ObjectValue>(std::move(object)); }
 
 void Tracer::guard(SourcePtr source, guards::Predicate predicate, std::string reason) {
   if (source == nullptr || source->kind == Source::Kind::kConstant) return;
-  std::string key = source->text() + ' ' + guards::predicate_text(predicate);
+  std::string key = source_key(*source) + ' ' + guards::predicate_text(predicate);
   if (!state_->guard_keys.insert(std::move(key)).second) return;
   state_->guards.push_back({std::move(source), std::move(predicate), std::move(reason)});
 }
@@ -248,7 +269,7 @@ Sym Tracer::outside(Ref object, SourcePtr source) {
   const bool guarded = source != nullptr && source->kind != Source::Kind::kConstant;
   std::string key;
   if (guarded) {
-    key = source->text();
+    key = source_key(*source);
     if (auto found = state_->opened.find(key); found != state_->opened.end()) return found->second;
   }
   auto open = [&]() -> Sym {

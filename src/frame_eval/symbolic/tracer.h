@@ -55,6 +55,8 @@ class Tracer {
   bool decide_less_equal(const SizeExpr& a, const SizeExpr& b, const std::string& reason);
   int64_t specialize(const SizeExpr& expr, const std::string& reason);  // guarded to be this value
   int64_t hint(const SizeExpr& expr) const;
+  // Known only when the program runs (the size of an extern's result): not to be decided on.
+  bool depends_on_extern(const SizeExpr& expr) const;
   // Equal symbols are merged: dims that were decided equal are structurally equal from then on.
   SizeExpr simplify(const SizeExpr& expr) const;
 
@@ -98,7 +100,6 @@ class Tracer {
   Sym open_int(BorrowedRef number, guards::SourcePtr source);
   Ref present_node(NodeId id);
   SymbolId new_symbol(SymbolKind kind, uint32_t input, uint32_t axis, int64_t hint);
-  bool depends_on_extern(const SizeExpr& expr) const;
   bool answer(SizeGuard::Relation relation, const SizeExpr& a, const SizeExpr& b, bool holds,
               const std::string& reason);
   void merge_sizes(const SizeExpr& a, const SizeExpr& b);

@@ -61,7 +61,9 @@ class RecipeBuilder {
       }
       case SymKind::kArray: {
         const auto& array = static_cast<const ArrayValue&>(value);
-        return output(tracer_.read(array));
+        const uint32_t index = output(tracer_.read(array));
+        (*nodes_)[index].read_only = array.read_only;
+        return index;
       }
       case SymKind::kScalar:
         if (outside) return source(value);

@@ -72,6 +72,7 @@ struct ArrayValue : SymbolicValue {
   Type type;
   std::vector<SizeExpr> strides;   // in bytes, as NumPy shows them
   bool writeable = true;
+  bool read_only = false;          // NumPy makes it so, whatever its memory allows (broadcast_to, …)
 };
 
 struct ScalarValue : SymbolicValue {

@@ -14,7 +14,7 @@ bool has_effect(const Graph& graph, const Node& node) {
   }
   if (node.fp_checks == 0) return false;
   const DType operand = graph.node(node.operands[0]).type.dtype;
-  return may_raise_condition(node.op, operand, node.type.dtype);
+  return (node.fp_checks & possible_conditions(node.op, operand, node.type)) != 0;
 }
 
 }  // namespace

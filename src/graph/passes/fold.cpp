@@ -1,11 +1,13 @@
 // Constant folding and the dropping of nodes that change nothing.
 //
-// Folds exactly what NumPy would compute, bit for bit: wrapping integers, IEEE floats. Leaves alone
+// Folds exactly what NumPy would compute, bit for bit: IEEE floats, integers that wrap unless the
+// node checks for that. Leaves alone
 // what would meet a floating-point condition (NumPy would report it), transcendental functions
 // (whose last bits are the library's), and choices that NumPy's vector and scalar loops make
 // differently (the sign of a zero or of a NaN in maximum).
 #include <optional>
 
+#include "../dtype_rules.h"
 #include "fold_scalar.h"
 #include "numlift/graph/pass.h"
 #include "rewrite.h"
@@ -22,7 +24,8 @@ bool is_identity_map(const Graph& graph, const Node& node) {
     // Along a dim of 1 any step reads position `start`.
     const bool one = node.type.dims[i] == SizeExpr(1);
     if (!(axes[i].start == SizeExpr(0))) return false;
-    if (!one && (axes[i].axis != static_cast<int>(i) || !(axes[i].step == SizeExpr(1)))) return false;
+    if (!one && (axes[i].axis != static_cast<int>(i) || !(axes[i].step == SizeExpr(1))))
+      return false;
   }
   return true;
 }
@@ -48,7 +51,8 @@ std::optional<Node> fold_node(const Graph& graph, const Node& node) {
     if (constant == nullptr) return {};
     operands.push_back(constant->value);
   }
-  const auto value = fold_scalar(node.op, operands, node.type.dtype);
+  const bool may_wrap = (node.fp_checks & kFpOver) == 0;
+  const auto value = fold_scalar(node.op, operands, node.type.dtype, may_wrap);
   if (!value) return {};
   Node folded;
   folded.op = Op::kConstant;
@@ -67,6 +71,10 @@ void fold_constants(Graph* graph) {
     const NodeId id{i};
     Node& node = graph->mutable_node(id);
     for (NodeId& operand : node.operands) operand = replacement[index_of(operand)];
+    if (node.fp_checks != 0) {
+      const DType operand = graph->node(node.operands[0]).type.dtype;
+      node.fp_checks &= possible_conditions(node.op, operand, node.type);
+    }
     if (auto folded = fold_node(*graph, node)) {
       node = std::move(*folded);
     } else if (is_needless_cast(*graph, visibility, id) ||

@@ -115,9 +115,19 @@ Folded fold_float(Op op, T a, T b, DType dtype) {
   return make_scalar(dtype, value);
 }
 
+template <class T>
+bool wraps(Op op, T a, T b) {
+  T ignored{};
+  if (op == Op::kAdd) return __builtin_add_overflow(a, b, &ignored);
+  if (op == Op::kSubtract) return __builtin_sub_overflow(a, b, &ignored);
+  if (op == Op::kMultiply) return __builtin_mul_overflow(a, b, &ignored);
+  if (op == Op::kNegative) return __builtin_sub_overflow(T{0}, a, &ignored);
+  return op == Op::kAbsolute && a < T{0} && __builtin_sub_overflow(T{0}, a, &ignored);
+}
+
 // Integers wrap: the arithmetic is unsigned.
 template <class T>
-Folded fold_integer(Op op, T a, T b, DType dtype) {
+Folded fold_integer(Op op, T a, T b, DType dtype, bool may_wrap) {
   using U = std::make_unsigned_t<T>;
   constexpr int kBits = std::numeric_limits<U>::digits;
   auto wrap = [&](uint64_t value) -> Folded {
@@ -127,6 +137,7 @@ Folded fold_integer(Op op, T a, T b, DType dtype) {
   const auto x = static_cast<uint64_t>(a);
   const auto y = static_cast<uint64_t>(b);
   const bool negative = std::is_signed_v<T> && a < 0;
+  if (!may_wrap && wraps(op, a, b)) return {};
   if (op == Op::kAdd) return wrap(x + y);
   if (op == Op::kSubtract) return wrap(x - y);
   if (op == Op::kMultiply) return wrap(x * y);
@@ -268,7 +279,8 @@ Folded fold_cast(const ScalarBits& from, DType result) {
 
 }  // namespace
 
-std::optional<ScalarBits> fold_scalar(Op op, std::span<const ScalarBits> operands, DType result) {
+std::optional<ScalarBits> fold_scalar(Op op, std::span<const ScalarBits> operands, DType result,
+                                      bool may_wrap) {
   if (op == Op::kCast) return fold_cast(operands[0], result);
   if (op == Op::kSelect) return operands[scalar_value<bool>(operands[0]) ? 1 : 2];
   if (op == Op::kMakeComplex || op == Op::kNumpyLoop || operands.size() > 2) return {};
@@ -280,7 +292,7 @@ std::optional<ScalarBits> fold_scalar(Op op, std::span<const ScalarBits> operand
     } else if constexpr (std::is_floating_point_v<T>) {
       return fold_float(op, a, b, operands[0].dtype);
     } else {
-      return fold_integer(op, a, b, operands[0].dtype);
+      return fold_integer(op, a, b, operands[0].dtype, may_wrap);
     }
   });
 }

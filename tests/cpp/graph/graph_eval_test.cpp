@@ -48,7 +48,8 @@ TEST(GraphEval, ConditionsAskForARestart) {
 TEST(GraphEval, ScalarsFollowNumPy) {
   uint8_t conditions = 0;
   auto on_doubles = [&](Op op, double a, double b) {
-    const ScalarBits operands[] = {make_scalar(DType::kFloat64, a), make_scalar(DType::kFloat64, b)};
+    const ScalarBits operands[] = {make_scalar(DType::kFloat64, a),
+                                   make_scalar(DType::kFloat64, b)};
     return scalar_value<double>(evaluate_scalar(op, operands, DType::kFloat64, &conditions));
   };
   EXPECT_EQ(on_doubles(Op::kFloorDivide, -7.0, 2.0), -4.0);
@@ -61,10 +62,10 @@ TEST(GraphEval, ScalarsFollowNumPy) {
   EXPECT_EQ(conditions, kFpDivide);
   on_doubles(Op::kMultiply, 1e300, 1e300);
   EXPECT_EQ(conditions, kFpOver);
-  const ScalarBits minus_one[] = {make_scalar(DType::kInt8, int8_t{-128})};
-  EXPECT_EQ(scalar_value<uint8_t>(
-                evaluate_scalar(Op::kBitwiseCount, minus_one, DType::kUInt8, &conditions)),
-            1);
+  const ScalarBits lowest[] = {make_scalar(DType::kInt8, int8_t{-128})};
+  EXPECT_EQ(
+      scalar_value<uint8_t>(evaluate_scalar(Op::kBitwiseCount, lowest, DType::kUInt8, &conditions)),
+      1);
 }
 
 TEST(GraphEval, ComparesByUlp) {

@@ -190,6 +190,9 @@ class GraphEvaluator {
       }
       uint8_t conditions = 0;
       to.store(index, evaluate_scalar(node.op, scalars, node.type.dtype, &conditions));
+      if (node.type.value_kind == ValueKind::kNumpyScalar && is_integer(scalars[0].dtype)) {
+        conditions |= overflow_of_scalars(node.op, scalars);
+      }
       meet(node, conditions);
     });
     return to;
@@ -231,9 +234,8 @@ class GraphEvaluator {
     EvalArray to = fresh(node);
     if (node.op == Op::kIota) {
       const auto axis = static_cast<size_t>(attr_of<IotaAttr>(node).axis);
-      for_each_index(to.dims, [&](auto index) {
-        to.store(index, make_scalar(DType::kInt64, index[axis]));
-      });
+      for_each_index(to.dims,
+                     [&](auto index) { to.store(index, make_scalar(DType::kInt64, index[axis])); });
     }
     return to;
   }
@@ -286,9 +288,8 @@ class GraphEvaluator {
     if (node.op == Op::kCopy) return copy_eval_array(operand(node, 0));
     const EvalArray& target = operand(node, 0);
     const EvalArray value = copy_eval_array(operand(node, 1));  // it may overlap the target
-    for_each_index(target.dims, [&](auto index) {
-      target.store(index, value.load(at(value, index)));
-    });
+    for_each_index(target.dims,
+                   [&](auto index) { target.store(index, value.load(at(value, index))); });
     return result_.values[index_of(graph_.buffer_of(node.operands[0]))];
   }
 
@@ -307,7 +308,8 @@ class GraphEvaluator {
     }
     for_each_index(to.dims, [&](auto index) {
       std::vector<int64_t> full(from.dims.size());
-      for (size_t i = 0; i < kept_axes.size(); ++i) full[static_cast<size_t>(kept_axes[i])] = index[i];
+      for (size_t i = 0; i < kept_axes.size(); ++i)
+        full[static_cast<size_t>(kept_axes[i])] = index[i];
       std::vector<ScalarBits> elements;
       for_each_index(reduced_dims, [&](auto inner) {
         for (size_t i = 0; i < reduced_axes.size(); ++i) {
@@ -483,8 +485,8 @@ inline std::string compare_arrays(const EvalArray& actual, const EvalArray& expe
   for_each_index(expected.dims, [&](auto index) {
     const ScalarBits a = actual.load(index), e = expected.load(index);
     if (!difference.empty() || close_scalars(a, e, max_ulp)) return;
-    difference = fmt::format("at [{}]: {}, not {}", fmt::join(index, ", "), scalar_text(a),
-                             scalar_text(e));
+    difference =
+        fmt::format("at [{}]: {}, not {}", fmt::join(index, ", "), scalar_text(a), scalar_text(e));
   });
   return difference;
 }

@@ -59,8 +59,8 @@ auto with_ctype(DType dtype, Visit visit) {
 }
 
 template <class T>
-inline constexpr bool is_complex_type = std::is_same_v<T, std::complex<float>> ||
-                                        std::is_same_v<T, std::complex<double>>;
+inline constexpr bool is_complex_type =
+    std::is_same_v<T, std::complex<float>> || std::is_same_v<T, std::complex<double>>;
 
 // Keeps the compiler from folding an operation or moving it across a reading of the flags.
 template <class T>
@@ -242,7 +242,8 @@ std::complex<T> complex_op(Op op, std::complex<T> a, std::complex<T> b, DType dt
   if (op == Op::kExp2) return std::exp(a * ln2);
   if (op == Op::kExpm1) {
     const T half_sine = std::sin(ai / 2);
-    return C(std::expm1(ar) * std::cos(ai) - 2 * half_sine * half_sine, std::exp(ar) * std::sin(ai));
+    return C(std::expm1(ar) * std::cos(ai) - 2 * half_sine * half_sine,
+             std::exp(ar) * std::sin(ai));
   }
   if (op == Op::kLog) return std::log(a);
   if (op == Op::kLog2) return std::log(a) / ln2;
@@ -371,7 +372,8 @@ bool integer_test(Op op, T a, T b, DType dtype) {
 }
 
 inline bool bool_op(Op op, bool a, bool b) {
-  if (op == Op::kAdd || op == Op::kBitwiseOr || op == Op::kMaximum || op == Op::kFmax) return a || b;
+  if (op == Op::kAdd || op == Op::kBitwiseOr || op == Op::kMaximum || op == Op::kFmax)
+    return a || b;
   if (op == Op::kMultiply || op == Op::kBitwiseAnd || op == Op::kMinimum || op == Op::kFmin) {
     return a && b;
   }
@@ -394,7 +396,8 @@ To cast_number(From from, uint8_t* conditions) {
   } else if constexpr (is_complex_type<To>) {
     using Part = typename To::value_type;
     if constexpr (is_complex_type<From>) {
-      return To(cast_number<Part>(from.real(), conditions), cast_number<Part>(from.imag(), conditions));
+      return To(cast_number<Part>(from.real(), conditions),
+                cast_number<Part>(from.imag(), conditions));
     } else {
       return To(cast_number<Part>(from, conditions), 0);
     }
@@ -435,6 +438,26 @@ inline ScalarBits cast_scalar(const ScalarBits& from, DType result, uint8_t* con
     return with_ctype(result, [&](auto to_like) {
       return make_scalar(result, cast_number<decltype(to_like)>(value, conditions));
     });
+  });
+}
+
+// Operators on NumPy's integer scalars report overflow.
+inline uint8_t overflow_of_scalars(Op op, std::span<const ScalarBits> operands) {
+  return with_ctype(operands[0].dtype, [&](auto like) -> uint8_t {
+    using T = decltype(like);
+    if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+      const T a = scalar_value<T>(operands[0]);
+      const T b = operands.size() > 1 ? scalar_value<T>(operands[1]) : T{};
+      T ignored{};
+      bool overflow = false;
+      if (op == Op::kAdd) overflow = __builtin_add_overflow(a, b, &ignored);
+      if (op == Op::kSubtract) overflow = __builtin_sub_overflow(a, b, &ignored);
+      if (op == Op::kMultiply) overflow = __builtin_mul_overflow(a, b, &ignored);
+      const bool negates = op == Op::kNegative || (op == Op::kAbsolute && a < T{0});
+      if (negates) overflow = __builtin_sub_overflow(T{0}, a, &ignored);
+      return overflow ? kFpOver : kFpNone;
+    }
+    return kFpNone;
   });
 }
 
@@ -487,8 +510,8 @@ inline ScalarBits evaluate_scalar(Op op, std::span<const ScalarBits> operands, D
       if (test) return make_scalar(DType::kBool, integer_test(op, a, b, dtype));
       if (op == Op::kBitwiseCount) {
         using U = std::make_unsigned_t<T>;
-        const auto magnitude = static_cast<U>(a < T{0} ? 0 - static_cast<uint64_t>(a)
-                                                       : static_cast<uint64_t>(a));
+        const auto magnitude =
+            static_cast<U>(a < T{0} ? 0 - static_cast<uint64_t>(a) : static_cast<uint64_t>(a));
         return make_scalar(DType::kUInt8, static_cast<uint8_t>(std::popcount(magnitude)));
       }
       return make_scalar(dtype, integer_op(op, a, b, dtype, conditions));

@@ -1,0 +1,139 @@
+// Bytecode as Python data, for the tests of the decoder and the encoder.
+#include "numlift/py/python.h"
+
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include <algorithm>
+#include <string>
+
+#include "../../src/frame_eval/cpython/flow.h"
+#include "../../src/frame_eval/cpython/opcode_table.h"
+#include "numlift/frame_eval/bytecode.h"
+#include "numlift/py/py_error.h"
+
+namespace py = pybind11;
+
+namespace numlift {
+namespace {
+
+// (op, flag, flag2, arg, target, handler, unit, position, constant, name)
+using InstructionTuple = std::tuple<std::string, bool, bool, int32_t, int32_t, int32_t, uint32_t,
+                                    std::tuple<int, int, int, int>, py::object, py::object>;
+using HandlerTuple = std::tuple<int32_t, int32_t, bool>;
+
+// pybind11 has its own type for a Python error that is set.
+template <class Function>
+auto translated(Function&& function) {
+  try {
+    return function();
+  } catch (const PyError&) {
+    throw py::error_already_set();
+  }
+}
+
+py::object object_or_none(BorrowedRef object) {
+  return object ? py::reinterpret_borrow<py::object>(object.get()) : py::none();
+}
+
+Instr instr_named(const std::string& name) {
+  for (int i = 0; i < kInstrCount; ++i) {
+    const auto instr = static_cast<Instr>(i);
+    if (name == instruction_name(instr)) return instr;
+  }
+  throw py::value_error("no canonical instruction " + name);
+}
+
+py::tuple decode_to_tuples(const py::object& code) {
+  const auto bytecode = translated([&] { return decode(code.ptr()); });
+  std::vector<InstructionTuple> instructions;
+  for (const Instruction& i : bytecode->instructions) {
+    const Position& p = i.position;
+    // A constant may be None: an empty tuple says that there is no constant.
+    py::object constant = i.constant ? object_or_none(i.constant) : py::tuple();
+    if (i.constant) constant = py::make_tuple(constant);
+    instructions.emplace_back(instruction_name(i.op), i.flag, i.flag2, i.arg, i.target, i.handler,
+                              i.unit, std::tuple(p.line, p.end_line, p.column, p.end_column),
+                              constant, object_or_none(i.name));
+  }
+  std::vector<HandlerTuple> handlers;
+  for (const Handler& h : bytecode->handlers) {
+    handlers.emplace_back(h.target, h.depth, h.push_lasti);
+  }
+  return py::make_tuple(instructions, handlers);
+}
+
+py::object encode_tuples(const py::object& code, const std::vector<InstructionTuple>& instructions,
+                         const std::vector<HandlerTuple>& handlers) {
+  Bytecode bytecode = *translated([&] { return decode(code.ptr()); });
+  bytecode.instructions.clear();
+  bytecode.handlers.clear();
+  bytecode.stack_size = 0;
+  for (const auto& [op, flag, flag2, arg, target, handler, unit, position, constant, name] :
+       instructions) {
+    const auto [line, end_line, column, end_column] = position;
+    Instruction i;
+    i.op = instr_named(op);
+    i.flag = flag;
+    i.flag2 = flag2;
+    i.arg = arg;
+    i.target = target;
+    i.handler = handler;
+    i.unit = unit;
+    i.position = {line, end_line, column, end_column};
+    if (py::len(constant) == 1) {
+      i.constant = PyTuple_GET_ITEM(constant.ptr(), 0);
+      bytecode.kept.push_back(Ref::create(i.constant));
+    }
+    if (!name.is_none()) {
+      i.name = name.ptr();
+      bytecode.kept.push_back(Ref::create(i.name));
+    }
+    bytecode.instructions.push_back(i);
+  }
+  for (const auto& [target, depth, push_lasti] : handlers) {
+    bytecode.handlers.push_back({target, depth, push_lasti});
+  }
+  return translated([&] { return py::reinterpret_steal<py::object>(encode(bytecode).release()); });
+}
+
+py::object reencode(const py::object& code) {
+  return translated(
+      [&] { return py::reinterpret_steal<py::object>(encode(*decode(code.ptr())).release()); });
+}
+
+py::list table() {
+  py::list rows;
+  for (const OpcodeRow& row : opcode_rows()) {
+    rows.append(py::make_tuple(row.number, row.name, instruction_name(row.instr), row.caches,
+                               static_cast<int>(row.operand), static_cast<int>(row.form)));
+  }
+  return rows;
+}
+
+py::list slots(const py::object& code) {
+  py::list result;
+  for (const LocalSlot& slot : local_slots(code.ptr())) {
+    result.append(
+        py::make_tuple(object_or_none(slot.name), slot.is_local, slot.is_cell, slot.is_free));
+  }
+  return result;
+}
+
+}  // namespace
+
+void bind_bytecode(py::module_& parent) {
+  py::module_ m = parent.def_submodule("bytecode", "The bytecode decoder and encoder, for tests.");
+  m.def("decode", &decode_to_tuples,
+        "The canonical instructions and the handlers of a code object.");
+  m.def("encode", &encode_tuples, "A code object from what decode() gave, edited.");
+  m.def("reencode", &reencode, "decode() and encode() without an edit.");
+  m.def("computed_stack_size", [](const py::object& code) {
+    return translated([&] { return analyse_flow(*decode(code.ptr())).max_depth; });
+  });
+  m.def("local_slots", &slots);
+  m.def("opcode_table", &table,
+        "(number, name, canonical instruction, caches, operand kind, form) of each opcode.");
+}
+
+}  // namespace numlift

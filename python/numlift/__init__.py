@@ -1,0 +1,64 @@
+"""numlift compiles ordinary NumPy programs, unchanged, from inside CPython.
+
+    import numlift as nl
+
+    @nl.compile
+    def step(u, v, dt):
+        ...
+"""
+
+import functools
+import os
+import sys
+
+import numpy  # noqa: F401  (before the extension, which loads its C API)
+
+from . import _core
+from ._core import Unsupported, get_num_threads, list_backends, reset, set_num_threads
+from . import _logging, config
+
+__all__ = [
+    "Unsupported",
+    "compile",
+    "config",
+    "get_num_threads",
+    "list_backends",
+    "reset",
+    "set_num_threads",
+]
+
+_core.set_log_sink(_logging.write)
+_errors = _core.load_options_from_environment()
+if os.environ.get("NUMLIFT_LOGS") == "help":
+    print("NUMLIFT_LOGS is a comma list of", _core.log_help(), sep="\n", file=sys.stderr)
+elif _errors:
+    print("numlift:", _errors, file=sys.stderr)
+del _errors
+
+
+def compile(fn=None, *, fullgraph=False, dynamic=None, backend="llvm"):
+    """Returns a callable that does what `fn` does, compiled at its first call.
+
+    Usable as a decorator, bare or with keywords. What cannot be compiled runs in CPython and NumPy as
+    before; with fullgraph=True it raises `numlift.Unsupported` instead.
+
+    dynamic=False: sizes and int arguments are constants of the compiled code.
+    backend: one of list_backends(): "llvm"; "graph" and "eager" run the captured graph, with and
+    without passes, node by node with NumPy.
+    """
+    _core.check_backend(backend)
+    if fn is None:
+        return functools.partial(compile, fullgraph=fullgraph, dynamic=dynamic, backend=backend)
+    if isinstance(fn, (staticmethod, classmethod)):
+        inner = compile(fn.__func__, fullgraph=fullgraph, dynamic=dynamic, backend=backend)
+        return type(fn)(inner)
+    if not callable(fn):
+        raise TypeError(f"numlift.compile takes a callable, not {type(fn).__name__}")
+    if config.disable:
+        return fn
+    compiled = _core.compile(fn, fullgraph=bool(fullgraph), dynamic=dynamic, backend=backend)
+    if isinstance(fn, _core.CompiledFunction):
+        fn = fn.__wrapped__
+    # The state of a callable object is its own; functions hand their attributes on.
+    updated = ("__dict__",) if hasattr(fn, "__code__") else ()
+    return functools.update_wrapper(compiled, fn, updated=updated)

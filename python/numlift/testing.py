@@ -1,0 +1,21 @@
+"""For tests of code that uses numlift."""
+
+from . import _core
+from .config import patch
+
+
+def break_count(compiled):
+    """In how many places the last traced call of `compiled` left the graph; a fall back of the whole
+    call is one."""
+    return _core.break_count(compiled)
+
+
+def strict():
+    """Context manager and decorator: an internal error of numlift raises RuntimeError instead of
+    letting CPython run the call."""
+    return patch(strict=True)
+
+
+def memory():
+    """Blocks that numlift's allocator has handed out (live_blocks) and bytes it keeps (kept_bytes)."""
+    return _core.pool_stats()

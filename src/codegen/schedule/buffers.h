@@ -1,0 +1,53 @@
+// Buffer planning: which temporaries vanish, which shrink to the scratch of one iteration, and which
+// of the others share memory.
+#pragma once
+
+#include <variant>
+#include <vector>
+
+#include "schedule/raw_nest.h"
+
+namespace numlift::codegen {
+
+// A nest, or an opaque task.
+using RawStep = std::variant<RawNest, TaskId>;
+
+// Drops stores to temporaries that nothing loads: their values were handed on in registers.
+void drop_unread_stores(const Plan& plan, const std::vector<Task>& tasks,
+                        std::vector<RawStep>* steps);
+// Temporaries that only one root loop touches, each iteration its own part, keep just that part.
+void make_private(Plan* plan, const std::vector<Task>& tasks, std::vector<RawStep>* steps);
+
+// On the finished program: drops buffers that nothing mentions, gives temporaries their slots, and
+// puts allocation steps before the first use of buffers whose size depends on an extern's result.
+void drop_unused_buffers(Program* program);
+void add_late_allocations(Program* program);
+void assign_temp_slots(Program* program);
+
+inline bool mentions_buffer(const ValueRef& value) {
+  return value.kind == ValueRef::Kind::kBufferArray || value.kind == ValueRef::Kind::kView ||
+         value.kind == ValueRef::Kind::kNumpyScalar || value.kind == ValueRef::Kind::kPyScalar;
+}
+
+// Calls visit(BufferId&) for each mention of a buffer in a step.
+template <class Visit>
+void for_each_buffer(Step* step, Visit visit) {
+  if (auto* nest_step = std::get_if<NestStep>(step)) {
+    for (Value& value : nest_step->nest.values) {
+      if (value.kind == Value::Kind::kLoad) visit(value.access.buffer);
+    }
+    for (Store& store : nest_step->nest.stores) visit(store.access.buffer);
+  } else if (auto* extern_step = std::get_if<ExternStep>(step)) {
+    for (ValueRef& operand : extern_step->operands) {
+      if (mentions_buffer(operand)) visit(operand.buffer);
+    }
+    for (auto& [item, buffer] : extern_step->items) visit(buffer);
+  } else if (auto* loop_step = std::get_if<NumpyLoopStep>(step)) {
+    for (BufferId& operand : loop_step->operands) visit(operand);
+    visit(loop_step->result);
+  } else {
+    visit(std::get<AllocateStep>(*step).buffer);
+  }
+}
+
+}  // namespace numlift::codegen

@@ -1,0 +1,405 @@
+// numlift.CompiledFunction: a callable object in front of a Python function.
+//
+// The call path: bind arguments, find the entry whose guards hold, run its program, return its result;
+// no Python frame, no allocation but the result. Everything that is not as expected ends in a call of
+// the original callable with the very same arguments. The one boundary around a compiled call is
+// here: whatever goes wrong inside numlift, the user's call still gets CPython's answer.
+#include "numlift/frame_eval/compiled_function.h"
+
+#include <alloca.h>
+#include <structmember.h>
+
+#include <algorithm>
+#include <cstddef>
+
+#include <fmt/format.h>
+
+#include "cpython/thread_state.h"
+#include "function_state.h"
+#include "numlift/numpy_shim/allocator.h"
+#include "numlift/py/py_error.h"
+#include "numlift/support/log.h"
+#include "numlift/support/options.h"
+
+namespace numlift::frame_eval {
+namespace {
+
+constexpr int kMostRestartsInRow = 8;
+constexpr size_t kMostScratchWords = 4096;  // slots and symbols of one entry
+
+struct CompiledFunction {
+  PyObject ob_base;
+  vectorcallfunc vectorcall;
+  PyObject* dict;
+  PyObject* weak_references;
+  FunctionState* state;
+};
+
+PyTypeObject* type_object = nullptr;  // kept for the process
+FunctionState* all_states = nullptr;
+
+FunctionState& state_of(BorrowedRef self) {
+  return *reinterpret_cast<CompiledFunction*>(self.get())->state;
+}
+
+PyObject* call_original(FunctionState& state, PyObject* const* args, size_t nargsf,
+                        PyObject* keyword_names) {
+  if (!state.callable) {  // cleared by the garbage collector
+    PyErr_SetString(PyExc_RuntimeError, "a compiled function is called while it is being deleted");
+    return nullptr;
+  }
+  PyThreadState* thread = PyThreadState_Get();
+  if (numlift_enter_original(thread) < 0) return nullptr;
+  PyObject* result = PyObject_Vectorcall(state.callable.get(), args, nargsf, keyword_names);
+  numlift_leave_original(thread);
+  return result;
+}
+
+void refresh_signature(FunctionState& state) {
+  std::vector<std::unique_ptr<Entry>> dropped = state.take_entries();
+  state.code = Ref::create(state.function->func_code);
+  auto* code = reinterpret_cast<PyCodeObject*>(state.code.get());
+  state.signature = Signature(code);
+  // Their calls make an object and run later, piece by piece.
+  state.plain = (code->co_flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR)) != 0;
+  state.break_count = state.plain ? 1 : 0;
+}
+
+// An internal error: the function runs plainly from now on; in strict mode the caller raises.
+bool give_up(FunctionState& state, const std::string& what) {
+  if (options().strict) {
+    PyErr_Format(PyExc_RuntimeError, "numlift internal error in %s: %s", state.name.c_str(), what.c_str());
+    return true;
+  }
+  state.plain = true;
+  state.break_count = 1;
+  log_warning(fmt::format("internal error of numlift in {}: {}. CPython runs it from now on. "
+                          "Please report it.", state.name, what));
+  return false;
+}
+
+enum class Found : uint8_t { kResult, kCPython, kError };
+
+// Runs an entry whose guards hold.
+Found run_entry(FunctionState& state, Entry* entry, const guards::CallInputs& call,
+                PyObject* const* slots, int64_t* symbols, PyObject** result) {
+  const EntryPin pin(&state, entry);
+  ++entry->hits;
+  if (entry->is_python()) return Found::kCPython;
+  switch (entry->run(call, slots, symbols, result)) {
+    case Outcome::kDone: entry->restarts_in_row = 0; return Found::kResult;
+    case Outcome::kError: return Found::kError;
+    case Outcome::kOverlap: return Found::kCPython;
+    case Outcome::kRestart: break;
+  }
+  ++state.stats.restarts;
+  ++entry->restarts;
+  if (++entry->restarts_in_row == kMostRestartsInRow) {
+    BreakInfo why;
+    why.category = "would_raise";
+    why.reason = fmt::format("{} calls in a row met a condition that only CPython reports", kMostRestartsInRow);
+    log(LogChannel::breaks, fmt::format("{}: {}. CPython runs such calls from now on.", state.name, why.reason));
+    entry->become_python(std::move(why));
+  }
+  return Found::kCPython;
+}
+
+// Entries in order of use; none: a new one.
+Found find_and_run(FunctionState& state, const guards::CallInputs& call, PyObject** result) {
+  const numpy_shim::ErrState errstate = numpy_shim::current_errstate();
+  if (errstate.underflow) return Found::kCPython;
+  size_t words = 0;
+  for (const auto& entry : state.entries) {
+    words = std::max(words, entry->guards().slot_count() + entry->guards().symbol_count());
+  }
+  if (words > kMostScratchWords) return Found::kCPython;
+  auto* scratch = static_cast<int64_t*>(alloca((words + 1) * sizeof(int64_t)));
+  const auto holds = [&](Entry* entry, PyObject*** slots, int64_t** symbols) {
+    *symbols = scratch;
+    *slots = reinterpret_cast<PyObject**>(scratch + entry->guards().symbol_count());
+    return entry->errstate() == errstate && entry->guards().check(call, *slots, *symbols);
+  };
+  PyObject** slots = nullptr;
+  int64_t* symbols = nullptr;
+  for (size_t i = 0; i < state.entries.size(); ++i) {
+    Entry* entry = state.entries[i].get();
+    if (!holds(entry, &slots, &symbols)) continue;
+    if (i != 0) std::rotate(state.entries.begin(), state.entries.begin() + static_cast<ptrdiff_t>(i),
+                            state.entries.begin() + static_cast<ptrdiff_t>(i) + 1);
+    ++state.stats.hits;
+    return run_entry(state, entry, call, slots, symbols, result);
+  }
+  ++state.stats.misses;
+  if (is_tracing()) return Found::kCPython;
+  Entry* entry = compile_call(&state, call, errstate);
+  if (entry == nullptr) return PyErr_Occurred() != nullptr ? Found::kError : Found::kCPython;
+  words = entry->guards().slot_count() + entry->guards().symbol_count();
+  if (words > kMostScratchWords) return Found::kCPython;
+  scratch = static_cast<int64_t*>(alloca((words + 1) * sizeof(int64_t)));
+  if (holds(entry, &slots, &symbols)) return run_entry(state, entry, call, slots, symbols, result);
+  // Possible only when another thread changed something meanwhile.
+  NUMLIFT_CHECK(!options().strict, "guards do not hold for the call just traced: {}",
+                entry->guards().explain_miss(call));
+  return Found::kCPython;
+}
+
+// The boundary: no C++ exception leaves it.
+Found find_and_run_safely(FunctionState& state, const guards::CallInputs& call,
+                          PyObject** result) noexcept {
+  std::string what;
+  try {
+    return find_and_run(state, call, result);
+  } catch (const PyError&) {
+    // An interrupt or an exit is the user's; any other Python error here is our own fault.
+    if (!PyErr_ExceptionMatches(PyExc_Exception)) return Found::kError;
+    PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
+    PyErr_Fetch(&type, &value, &traceback);
+    PyErr_NormalizeException(&type, &value, &traceback);
+    Ref text = Ref::steal(value == nullptr ? nullptr : PyObject_Str(value));
+    const char* utf8 = text ? PyUnicode_AsUTF8(text.get()) : nullptr;
+    what = fmt::format("{}: {}", reinterpret_cast<PyTypeObject*>(type)->tp_name, utf8 == nullptr ? "" : utf8);
+    Py_XDECREF(type);
+    Py_XDECREF(value);
+    Py_XDECREF(traceback);
+    PyErr_Clear();
+  } catch (const std::exception& error) {
+    what = error.what();
+  }
+  return give_up(state, what) ? Found::kError : Found::kCPython;
+}
+
+PyObject* call_compiled(PyObject* self, PyObject* const* args, size_t nargsf,
+                        PyObject* keyword_names) noexcept {
+  FunctionState& state = state_of(self);
+  ++state.stats.calls;
+  PyFunctionObject* function = state.function;
+  if (function != nullptr && function->func_code != state.code.get()) refresh_signature(state);
+  Found found = Found::kCPython;
+  PyObject* result = nullptr;
+  if (function != nullptr && !state.plain && !options().disable &&
+      !numlift_is_watched(PyThreadState_Get(), reinterpret_cast<PyCodeObject*>(function->func_code))) {
+    const Py_ssize_t nargs = PyVectorcall_NARGS(nargsf);
+    const Signature& signature = state.signature;
+    PyObject* called = reinterpret_cast<PyObject*>(function);
+    if (keyword_names == nullptr && nargs == signature.positional && signature.is_plain() && !state.self) {
+      found = find_and_run_safely(state, {args, called}, &result);
+    } else {
+      BoundArguments bound;
+      if (bound.bind(signature, function, state.self.get(), args, nargs, keyword_names)) {
+        found = find_and_run_safely(state, {bound.values(), called}, &result);
+      }
+    }
+  }
+  if (found == Found::kResult) return result;
+  if (found == Found::kError) return nullptr;
+  ++state.stats.fallbacks;
+  return call_original(state, args, nargsf, keyword_names);
+}
+
+// ---------------------------------------------------------------- the type
+
+PyObject* get_bound(PyObject* self, PyObject* instance, PyObject*) {
+  if (instance == nullptr || instance == Py_None) return Py_NewRef(self);
+  return PyMethod_New(self, instance);
+}
+
+int traverse(PyObject* self, visitproc visit, void* arg) {
+  auto* object = reinterpret_cast<CompiledFunction*>(self);
+  Py_VISIT(Py_TYPE(self));
+  Py_VISIT(object->dict);
+  if (object->state == nullptr) return 0;
+  const FunctionState& state = *object->state;
+  Py_VISIT(state.callable.get());
+  Py_VISIT(state.function_owner.get());
+  Py_VISIT(state.self.get());
+  Py_VISIT(state.code.get());
+  for (const auto* entries : {&state.entries, &state.retired}) {
+    for (const auto& entry : *entries) {
+      for (PyObject* owned : entry->owned()) Py_VISIT(owned);
+    }
+  }
+  return 0;
+}
+
+int clear(PyObject* self) {
+  auto* object = reinterpret_cast<CompiledFunction*>(self);
+  Py_CLEAR(object->dict);
+  if (object->state == nullptr) return 0;
+  FunctionState& state = *object->state;
+  state.plain = true;
+  state.function = nullptr;
+  const std::vector<std::unique_ptr<Entry>> dropped = state.take_entries();
+  const Ref callable = std::exchange(state.callable, Ref());
+  const Ref function = std::exchange(state.function_owner, Ref());
+  const Ref bound = std::exchange(state.self, Ref());
+  return 0;
+}
+
+void deallocate(PyObject* self) {
+  PyTypeObject* type = Py_TYPE(self);
+  PyObject_GC_UnTrack(self);
+  auto* object = reinterpret_cast<CompiledFunction*>(self);
+  if (object->weak_references != nullptr) PyObject_ClearWeakRefs(self);
+  clear(self);
+  if (FunctionState* state = std::exchange(object->state, nullptr)) {
+    (state->previous == nullptr ? all_states : state->previous->next) = state->next;
+    if (state->next != nullptr) state->next->previous = state->previous;
+    delete state;
+  }
+  type->tp_free(self);
+  Py_DECREF(type);
+}
+
+Ref qualified_name(BorrowedRef self) {
+  Ref name = Ref::steal(PyObject_GetAttrString(self, "__qualname__"));
+  if (!name) {
+    PyErr_Clear();
+    name = Ref::steal(PyUnicode_FromString(state_of(self).name.c_str()));
+  }
+  return name;
+}
+
+PyObject* repr(PyObject* self) {
+  Ref name = qualified_name(self);
+  if (!name) return nullptr;
+  Ref module = Ref::steal(PyObject_GetAttrString(self, "__module__"));
+  if (!module) PyErr_Clear();
+  if (!module || !PyUnicode_Check(module.get())) {
+    return PyUnicode_FromFormat("<numlift.CompiledFunction %U>", name.get());
+  }
+  return PyUnicode_FromFormat("<numlift.CompiledFunction %U.%U>", module.get(), name.get());
+}
+
+// Pickled by reference, as functions are.
+PyObject* reduce(PyObject* self, PyObject*) { return qualified_name(self).release(); }
+
+PyMethodDef methods[] = {{"__reduce__", reduce, METH_NOARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
+PyMemberDef members[] = {
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(CompiledFunction, vectorcall), READONLY, nullptr},
+    {"__dictoffset__", T_PYSSIZET, offsetof(CompiledFunction, dict), READONLY, nullptr},
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(CompiledFunction, weak_references), READONLY, nullptr},
+    {nullptr, 0, 0, 0, nullptr}};
+PyGetSetDef properties[] = {
+    {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr}};
+
+template <class F>
+void* slot_function(F* function) { return reinterpret_cast<void*>(function); }
+
+Ref make_type() {
+  PyType_Slot slots[] = {{Py_tp_call, slot_function(PyVectorcall_Call)},
+                         {Py_tp_descr_get, slot_function(get_bound)},
+                         {Py_tp_traverse, slot_function(traverse)},
+                         {Py_tp_clear, slot_function(clear)},
+                         {Py_tp_dealloc, slot_function(deallocate)},
+                         {Py_tp_repr, slot_function(repr)},
+                         {Py_tp_methods, methods},
+                         {Py_tp_members, members},
+                         {Py_tp_getset, properties},
+                         {0, nullptr}};
+  PyType_Spec spec{"numlift.CompiledFunction", sizeof(CompiledFunction), 0,
+                   Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL |
+                       Py_TPFLAGS_METHOD_DESCRIPTOR | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                   slots};
+  return checked(PyType_FromSpec(&spec));
+}
+
+// The Python function that calling `callable` runs, and the first argument it gets.
+void find_function(BorrowedRef callable, FunctionState* state) {
+  if (PyFunction_Check(callable.get())) {
+    state->function_owner = Ref::create(callable);
+  } else if (PyMethod_Check(callable.get()) && PyFunction_Check(PyMethod_GET_FUNCTION(callable.get()))) {
+    state->function_owner = Ref::create(PyMethod_GET_FUNCTION(callable.get()));
+    state->self = Ref::create(PyMethod_GET_SELF(callable.get()));
+  } else if (!PyType_Check(callable.get())) {
+    Ref name = checked(PyUnicode_InternFromString("__call__"));
+    PyObject* method = _PyType_Lookup(callable.type(), name.get());
+    if (method == nullptr || !PyFunction_Check(method)) return;
+    state->function_owner = Ref::create(method);
+    state->self = Ref::create(callable);
+  }
+  state->function = reinterpret_cast<PyFunctionObject*>(state->function_owner.get());
+}
+
+std::string name_of(BorrowedRef callable) {
+  Ref name = Ref::steal(PyObject_GetAttrString(callable, "__qualname__"));
+  const char* text = name && PyUnicode_Check(name.get()) ? PyUnicode_AsUTF8(name.get()) : nullptr;
+  if (text == nullptr) PyErr_Clear();
+  return text == nullptr ? callable.type()->tp_name : text;
+}
+
+}  // namespace
+
+std::vector<std::unique_ptr<Entry>> FunctionState::take_entries() {
+  std::vector<std::unique_ptr<Entry>> taken;
+  for (auto& entry : entries) (entry->pins == 0 ? taken : retired).push_back(std::move(entry));
+  entries.clear();
+  return taken;
+}
+
+void FunctionState::sweep_retired() {
+  std::vector<std::unique_ptr<Entry>> dropped;
+  for (auto& entry : retired) {
+    if (entry->pins == 0) dropped.push_back(std::move(entry));
+  }
+  std::erase_if(retired, [](const auto& entry) { return entry == nullptr; });
+}
+
+void initialize_compiled_function(BorrowedRef unsupported) {
+  set_unsupported_class(unsupported);
+  type_object = reinterpret_cast<PyTypeObject*>(make_type().release());
+}
+
+PyTypeObject* compiled_function_type() { return type_object; }
+
+Ref make_compiled_function(BorrowedRef callable, const CompileOptions& options) {
+  if (BorrowedRef inner = wrapped_callable(callable)) callable = inner;
+  auto* object = PyObject_GC_New(CompiledFunction, type_object);
+  if (object == nullptr) throw PyError();
+  object->vectorcall = call_compiled;
+  object->dict = nullptr;
+  object->weak_references = nullptr;
+  object->state = nullptr;
+  Ref result = Ref::steal(reinterpret_cast<PyObject*>(object));
+  static PyCodeObject* const no_code = PyCode_NewEmpty("", "", 0);
+  auto state = std::make_unique<FunctionState>(no_code);
+  state->callable = Ref::create(callable);
+  state->options = options;
+  state->name = name_of(callable);
+  find_function(callable, state.get());
+  if (state->function != nullptr) refresh_signature(*state);
+  else state->break_count = 1;
+  state->next = all_states;
+  if (all_states != nullptr) all_states->previous = state.get();
+  all_states = state.get();
+  object->state = state.release();
+  PyObject_GC_Track(result.get());
+  return result;
+}
+
+BorrowedRef wrapped_callable(BorrowedRef object) {
+  if (object.type() != type_object) return {};
+  return state_of(object).callable;
+}
+
+CallStats stats_of(BorrowedRef compiled) { return state_of(compiled).stats; }
+
+std::vector<EntryInfo> entries_of(BorrowedRef compiled) {
+  std::vector<EntryInfo> infos;
+  for (const auto& entry : state_of(compiled).entries) infos.push_back(entry->info());
+  return infos;
+}
+
+int break_count_of(BorrowedRef compiled) { return state_of(compiled).break_count; }
+
+void reset_all() {
+  std::vector<std::unique_ptr<Entry>> dropped;
+  for (FunctionState* state = all_states; state != nullptr; state = state->next) {
+    for (auto& entry : state->take_entries()) dropped.push_back(std::move(entry));
+    if (state->function != nullptr) state->code = Ref();  // the next call looks at it afresh
+  }
+  dropped.clear();
+  numpy_shim::pool_release();
+}
+
+}  // namespace numlift::frame_eval

@@ -1,0 +1,23 @@
+/* What a compiled function asks of the thread it is called on. Plain C: pycore_interp.h is no C++
+   on every supported version. */
+#pragma once
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A tracer, profiler or sys.monitoring tool watches `code` (or all code): it must see real frames. */
+int numlift_is_watched(PyThreadState* thread, PyCodeObject* code);
+
+/* Around a call of the original function from C. On 3.12 and 3.13 each such call counts against the
+   limit of C recursion, which is far below the user's recursion limit: given back here, with a cap
+   of our own that protects the C stack. Returns -1 with RecursionError set. */
+int numlift_enter_original(PyThreadState* thread);
+void numlift_leave_original(PyThreadState* thread);
+
+#ifdef __cplusplus
+}
+#endif

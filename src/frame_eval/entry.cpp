@@ -1,0 +1,144 @@
+#include "entry.h"
+
+#include <chrono>
+
+#include "numlift/graph/pass.h"
+#include "numlift/graph/text.h"
+#include "numlift/support/log.h"
+#include "run_frame.h"
+#include "run_reference.h"
+
+namespace numlift::frame_eval {
+namespace {
+
+std::vector<guards::InputSource> input_sources(const std::vector<InputSpec>& inputs) {
+  std::vector<guards::InputSource> sources;
+  for (const InputSpec& input : inputs) {
+    sources.push_back({input.source, input.kind == InputSpec::Kind::kArray, input.stored_to});
+  }
+  return sources;
+}
+
+// dynamic=False: each size and int must be what it was.
+void fix_sizes(const std::vector<Symbol>& symbols, std::vector<SizeGuard>* guards) {
+  for (uint32_t i = 0; i < symbols.size(); ++i) {
+    if (symbols[i].kind != SymbolKind::kDim && symbols[i].kind != SymbolKind::kInt) continue;
+    guards->push_back({SizeGuard::Relation::kEqual, SizeExpr::symbol(SymbolId{i}),
+                       SizeExpr(symbols[i].hint), "dynamic=False fixes sizes"});
+  }
+}
+
+double milliseconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+}
+
+class GilReleased {
+ public:
+  GilReleased() : state_(PyEval_SaveThread()) {}
+  ~GilReleased() { PyEval_RestoreThread(state_); }
+  GilReleased(const GilReleased&) = delete;
+  GilReleased& operator=(const GilReleased&) = delete;
+
+ private:
+  PyThreadState* state_;
+};
+
+}  // namespace
+
+Entry::Entry(TraceResult trace, const CompileOptions& options, numpy_shim::ErrState errstate,
+             const guards::CallInputs& now)
+    : kind_(Kind::kProgram),
+      errstate_(errstate),
+      inputs_(std::move(trace.inputs)),
+      recipe_(std::move(trace.recipe)),
+      externs_(std::move(trace.externs)),
+      graph_(std::move(trace.graph)) {
+  if (options.dynamic == false) fix_sizes(graph_.symbols, &graph_.size_guards);
+  guards_ = std::make_unique<guards::GuardSet>(std::move(trace.guards), input_sources(inputs_),
+                                               graph_.symbols, graph_.size_guards, now);
+  note_owned();
+}
+
+Entry::Entry(TraceBreak trace, const CompileOptions&, numpy_shim::ErrState errstate,
+             const guards::CallInputs& now)
+    : kind_(Kind::kPython),
+      errstate_(errstate),
+      inputs_(std::move(trace.inputs)),
+      break_info_(std::move(trace.info)) {
+  guards_ = std::make_unique<guards::GuardSet>(std::move(trace.guards), input_sources(inputs_),
+                                               trace.symbols, trace.size_guards, now);
+  note_owned();
+}
+
+void Entry::compile(const CompileOptions& options, BorrowedRef function) {
+  if (options.backend != Backend::kLlvm) {
+    const auto start = std::chrono::steady_clock::now();
+    if (options.backend == Backend::kGraph) run_default_passes(&graph_);
+    passes_ms_ = milliseconds_since(start);
+    kind_ = Kind::kReference;
+    return;
+  }
+  {
+    const GilReleased released;
+    const auto start = std::chrono::steady_clock::now();
+    compiled_ = codegen::compile_graph(graph_);
+    passes_ms_ = milliseconds_since(start) - compiled_->schedule_ms - compiled_->emit_ms;
+  }
+  host_ = std::make_unique<ProgramHost>(
+      compiled_->program, compiled_->code->function(), inputs_, recipe_, externs_, *guards_,
+      errstate_.fp_checks, PyFunction_GetGlobals(function.get()));
+  note_owned();
+}
+
+void Entry::become_python(BreakInfo why) {
+  kind_ = Kind::kPython;
+  break_info_ = std::move(why);
+}
+
+Outcome Entry::run(const guards::CallInputs& call, PyObject* const* slots, int64_t* symbols,
+                   PyObject** result) {
+  if (kind_ == Kind::kProgram) return host_->run(call, slots, symbols, result);
+  return run_reference(graph_, inputs_, recipe_, externs_, *guards_, errstate_.fp_checks, call, slots,
+                       {symbols, guards_->symbol_count()}, result);
+}
+
+EntryInfo Entry::info() const {
+  EntryInfo info;
+  info.guards = guards_->texts();
+  info.hits = hits;
+  info.restarts = restarts;
+  info.trace_ms = trace_ms;
+  info.passes_ms = passes_ms_;
+  switch (kind_) {
+    case Kind::kPython:
+      info.kind = "python";
+      info.break_reason = break_info_.reason;
+      return info;
+    case Kind::kReference: info.kind = "graph"; break;
+    case Kind::kProgram: info.kind = "program"; break;
+  }
+  const Graph& graph = compiled_ ? compiled_->program.graph : graph_;
+  info.graph_text = graph_text(graph);
+  info.graph_table = graph_table(graph);
+  if (compiled_) {
+    info.kernels = compiled_->program.kernel_count;
+    info.code_size = compiled_->code->code_size_bytes();
+    info.schedule_ms = compiled_->schedule_ms;
+    info.emit_ms = compiled_->emit_ms;
+  }
+  return info;
+}
+
+// Sources are shared by the guards, inputs and recipes of one trace and by nothing else, so that
+// every reference counted here is owned by this entry alone.
+void Entry::note_owned() {
+  owned_.clear();
+  guards::RefCollector collector([this](const Ref& ref) { owned_.push_back(ref.get()); });
+  guards_->collect_refs(&collector);
+  for (const InputSpec& input : inputs_) collector.add(input.source);
+  collect_recipe_refs(recipe_, &collector);
+  for (const ExternRecipe& recipe : externs_) collect_recipe_refs(recipe, &collector);
+  if (host_) host_->collect_refs(&collector);
+}
+
+}  // namespace numlift::frame_eval

@@ -1,0 +1,68 @@
+// What a CompiledFunction keeps beside its Python object, and the slow path of a call. Private to
+// compiled_function.cpp and compile_call.cpp.
+#pragma once
+
+#include "numlift/py/python.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "arguments.h"
+#include "entry.h"
+#include "numlift/frame_eval/compiled_function.h"
+
+namespace numlift::frame_eval {
+
+// Used with the GIL held.
+struct FunctionState {
+  Ref callable;                          // what the user gave; called whenever CPython is to run it
+  Ref function_owner, self;              // the Python function inside, and its first argument if bound
+  PyFunctionObject* function = nullptr;  // null: nothing to trace
+  Ref code;                              // function.__code__ when signature was made
+  Signature signature;
+  CompileOptions options;
+  std::string name;                      // for messages
+
+  std::vector<std::unique_ptr<Entry>> entries;  // most recently used first
+  std::vector<std::unique_ptr<Entry>> retired;  // dropped while a call was inside
+  bool plain = false;                           // given up on: CPython runs all calls
+  CallStats stats;
+  int break_count = 0;
+
+  FunctionState* previous = nullptr;  // list of all, for reset
+  FunctionState* next = nullptr;
+
+  explicit FunctionState(PyCodeObject* any_code) : signature(any_code) {}
+  // Moves entries out; destroy them (which can run user code) when no list is being walked.
+  std::vector<std::unique_ptr<Entry>> take_entries();
+  void sweep_retired();
+};
+
+// A call is inside an entry: it is not destroyed, whatever happens to the function.
+class EntryPin {
+ public:
+  EntryPin(FunctionState* state, Entry* entry) : state_(state), entry_(entry) { ++entry_->pins; }
+  ~EntryPin() {
+    if (--entry_->pins == 0 && !state_->retired.empty()) state_->sweep_retired();
+  }
+  EntryPin(const EntryPin&) = delete;
+  EntryPin& operator=(const EntryPin&) = delete;
+
+ private:
+  FunctionState* state_;
+  Entry* entry_;
+};
+
+// No entry met the call: traces it, compiles, adds an entry at the front. Null: CPython runs the call
+// and no error is set, or an error is set that the caller hands on. Throws InternalError and whatever
+// code generation throws.
+Entry* compile_call(FunctionState* state, const guards::CallInputs& call,
+                    numpy_shim::ErrState errstate);
+// This thread is tracing: compiled functions that it calls run plainly.
+bool is_tracing();
+
+// numlift.Unsupported, for fullgraph=True.
+void set_unsupported_class(BorrowedRef unsupported);
+
+}  // namespace numlift::frame_eval

@@ -1,0 +1,88 @@
+// Recipes: outputs, constants and sources put together to the object that the call returns.
+#include "numlift/numpy_shim/numpy.h"
+#include "numlift/numpy_shim/numpy.h"
+#include "numlift/py/py_error.h"
+#include "run_frame.h"
+
+namespace numlift::frame_eval {
+namespace {
+
+Ref tuple_of(const std::vector<Ref>& made, const std::vector<uint32_t>& children) {
+  Ref tuple = checked(PyTuple_New(static_cast<Py_ssize_t>(children.size())));
+  for (size_t i = 0; i < children.size(); ++i) {
+    PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), Ref(made[children[i]]).release());
+  }
+  return tuple;
+}
+
+Ref build_node(const RecipeNode& node, const std::vector<Ref>& made, const guards::CallInputs& call,
+               const std::function<Ref(uint32_t index)>& output) {
+  const auto child = [&](size_t i) { return made[node.children[i]].get(); };
+  switch (node.kind) {
+    case RecipeNode::Kind::kOutput: {
+      Ref value = output(node.index);
+      if (node.read_only) PyArray_CLEARFLAGS(numpy_shim::as_array(value), NPY_ARRAY_WRITEABLE);
+      return value;
+    }
+    case RecipeNode::Kind::kConstant: return node.object;
+    case RecipeNode::Kind::kSource: {
+      const BorrowedRef found = node.source->read(call);
+      NUMLIFT_CHECK(found, "{} is gone at the end of the call", node.source->text());
+      return Ref::create(found);
+    }
+    case RecipeNode::Kind::kTuple: return tuple_of(made, node.children);
+    case RecipeNode::Kind::kList: {
+      Ref list = checked(PyList_New(static_cast<Py_ssize_t>(node.children.size())));
+      for (size_t i = 0; i < node.children.size(); ++i) {
+        PyList_SET_ITEM(list.get(), static_cast<Py_ssize_t>(i), Py_NewRef(child(i)));
+      }
+      return list;
+    }
+    case RecipeNode::Kind::kSet: {
+      Ref set = checked(PySet_New(nullptr));
+      for (size_t i = 0; i < node.children.size(); ++i) check_status(PySet_Add(set.get(), child(i)));
+      return set;
+    }
+    case RecipeNode::Kind::kDict: {
+      Ref dict = checked(PyDict_New());
+      for (size_t i = 0; i + 1 < node.children.size(); i += 2) {
+        check_status(PyDict_SetItem(dict.get(), child(i), child(i + 1)));
+      }
+      return dict;
+    }
+    case RecipeNode::Kind::kSlice: return checked(PySlice_New(child(0), child(1), child(2)));
+    case RecipeNode::Kind::kNamedTuple: {
+      // tuple.__new__(cls, items): no code of the class runs.
+      Ref arguments = checked(PyTuple_Pack(1, tuple_of(made, node.children).get()));
+      return checked(PyTuple_Type.tp_new(reinterpret_cast<PyTypeObject*>(node.object.get()),
+                                         arguments.get(), nullptr));
+    }
+  }
+  NUMLIFT_UNREACHABLE();
+}
+
+}  // namespace
+
+Ref build_recipe(const std::vector<RecipeNode>& recipe, const guards::CallInputs& call,
+                 const std::function<Ref(uint32_t index)>& output) {
+  std::vector<Ref> made;
+  made.reserve(recipe.size());
+  for (const RecipeNode& node : recipe) made.push_back(build_node(node, made, call, output));
+  return made.back();
+}
+
+void collect_recipe_refs(const std::vector<RecipeNode>& nodes, guards::RefCollector* collector) {
+  for (const RecipeNode& node : nodes) {
+    collector->add(node.object);
+    collector->add(node.source);
+  }
+}
+
+void collect_recipe_refs(const ExternRecipe& recipe, guards::RefCollector* collector) {
+  collector->add(recipe.callable);
+  collector->add(recipe.keyword_names);
+  collect_recipe_refs(recipe.nodes, collector);
+  for (const ExternRecipe::ResultPart& part : recipe.result_parts) collector->add(part.type);
+}
+
+}  // namespace numlift::frame_eval

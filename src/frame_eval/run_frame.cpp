@@ -1,0 +1,84 @@
+// A run's scratch memory and the call-backs of the native function.
+#include "run_frame.h"
+
+#include "numlift/numpy_shim/allocator.h"
+#include "numlift/py/py_error.h"
+
+namespace numlift::frame_eval {
+
+size_t RunFrame::scratch_bytes(const ProgramHost& host) {
+  const size_t scalar_slots = host.inputs_.size() + host.scalar_count_;
+  const size_t pointers = 3 * host.buffers_.size() + host.temp_bytes_.size() +
+                          host.object_items_.size() + host.held_inputs_.size() +
+                          host.stored_inputs_.size();
+  return scalar_slots * sizeof(codegen::ScalarSlot) + pointers * sizeof(void*);
+}
+
+RunFrame::RunFrame(const ProgramHost& the_host, const guards::CallInputs& the_call,
+                   PyObject* const* the_slots, std::span<int64_t> the_symbols, char* scratch)
+    : host(the_host), call(the_call), slots(the_slots), symbols(the_symbols) {
+  const auto take = [&]<class T>(T** field, size_t count) {
+    *field = reinterpret_cast<T*>(scratch);
+    scratch += count * sizeof(T);
+  };
+  take(&scalars, host.inputs_.size());
+  take(&scalar_storage, host.scalar_count_);
+  take(&buffers, host.buffers_.size());
+  take(&objects, host.buffers_.size());
+  take(&copies, host.buffers_.size());
+  take(&temps, host.temp_bytes_.size());
+  take(&item_objects, host.object_items_.size());
+  take(&held, host.held_inputs_.size());
+  take(&saved, host.stored_inputs_.size());
+}
+
+RunFrame::~RunFrame() {
+  for (size_t b = 0; b < host.buffers_.size(); ++b) {
+    if (objects[b] != nullptr) {
+      Py_DECREF(objects[b]);
+    } else if (host.buffers_[b].kind == codegen::Buffer::Kind::kArray) {
+      numpy_shim::pool_free(buffers[b]);
+    }
+    Py_XDECREF(copies[b]);
+  }
+  for (size_t t = 0; t < host.temp_bytes_.size(); ++t) numpy_shim::pool_free(temps[t]);
+  for (size_t k = 0; k < host.object_items_.size(); ++k) Py_XDECREF(item_objects[k]);
+  for (size_t k = 0; k < held_count; ++k) Py_DECREF(held[k]);
+  for (size_t k = 0; k < saved_count; ++k) Py_DECREF(saved[k]);
+}
+
+// No exception may pass through the native function: it is kept in the frame, the program stops.
+struct HostCallbacks {
+  template <class Body>
+  static int32_t guarded(RunFrame* frame, Body body) noexcept {
+    try {
+      return body() ? 0 : 1;
+    } catch (const PyError&) {
+      // What CPython would raise, it raises when it runs the call. Only what is no answer to the
+      // call (an interrupt, an exit) stays set and is handed on.
+      if (PyErr_ExceptionMatches(PyExc_Exception)) PyErr_Clear();
+      return 1;
+    } catch (...) {
+      frame->failure = std::current_exception();
+      return 1;
+    }
+  }
+  static int32_t extern_call(void* context, uint32_t step) {
+    auto* frame = static_cast<RunFrame*>(context);
+    return guarded(frame, [&] { return frame->host.call_extern_step(frame, step); });
+  }
+  static int32_t allocate(void* context, uint32_t buffer) {
+    auto* frame = static_cast<RunFrame*>(context);
+    return guarded(frame, [&] { return frame->host.allocate_array(frame, buffer); });
+  }
+  static void* release_gil(void*) { return PyEval_SaveThread(); }
+  static void acquire_gil(void*, void* state) {
+    PyEval_RestoreThread(static_cast<PyThreadState*>(state));
+  }
+};
+
+const codegen::RuntimeCallbacks kHostCallbacks{&HostCallbacks::extern_call, &HostCallbacks::allocate,
+                                               &HostCallbacks::release_gil,
+                                               &HostCallbacks::acquire_gil};
+
+}  // namespace numlift::frame_eval

@@ -1,0 +1,67 @@
+// The state of one run of a program, and helpers that the files about running share. Private to
+// run_program.cpp, run_extern.cpp and recipe.cpp.
+#pragma once
+
+#include <exception>
+#include <functional>
+#include <span>
+#include <string>
+
+#include "numlift/codegen/program.h"
+#include "numlift/frame_eval/trace.h"
+#include "run_program.h"
+
+namespace numlift::frame_eval {
+
+// Pointers into one zeroed block of scratch memory. What it owns at the end is released: arrays that
+// were not handed out, temporaries, undo copies, references.
+struct RunFrame {
+  RunFrame(const ProgramHost& host, const guards::CallInputs& call, PyObject* const* slots,
+           std::span<int64_t> symbols, char* scratch);
+  ~RunFrame();
+  RunFrame(const RunFrame&) = delete;
+  RunFrame& operator=(const RunFrame&) = delete;
+  static size_t scratch_bytes(const ProgramHost& host);
+
+  // Puts back what the program stored into inputs.
+  void restore();
+
+  const ProgramHost& host;
+  const guards::CallInputs& call;
+  PyObject* const* slots;
+  std::span<int64_t> symbols;
+  codegen::ScalarSlot* scalars;         // by input
+  codegen::ScalarSlot* scalar_storage;  // of kScalar buffers and extern scalars
+  char** buffers;                       // by buffer; kArray: owned until objects[b] is there
+  PyObject** objects;                   // by buffer, owned: the array of a kArray or kExtern buffer
+  PyObject** copies;                    // by buffer, owned: C contiguous copy of an extern's array
+  char** temps;                         // owned
+  PyObject** item_objects;              // owned: opaque extern items
+  PyObject** held;                      // owned: inputs that are no arguments
+  size_t held_count = 0;
+  PyObject** saved;                     // owned: copies of stored inputs
+  size_t saved_count = 0;
+  std::exception_ptr failure;           // an internal error inside a callback
+};
+
+extern const codegen::RuntimeCallbacks kHostCallbacks;
+
+bool evaluate_sizes(const std::vector<guards::CompiledSize>& sizes, std::span<const int64_t> symbols,
+                    int64_t* out);
+
+// ---- recipe.cpp
+// The object that the last node of a recipe describes; `output` makes Graph::outputs[index].
+Ref build_recipe(const std::vector<RecipeNode>& recipe, const guards::CallInputs& call,
+                 const std::function<Ref(uint32_t index)>& output);
+void collect_recipe_refs(const std::vector<RecipeNode>& nodes, guards::RefCollector* collector);
+void collect_recipe_refs(const ExternRecipe& recipe, guards::RefCollector* collector);
+
+// ---- run_extern.cpp
+// The same call made from a frame that has the user's file, function and line, so that a warning
+// issued inside says what it would say in CPython.
+ExternRecipe recipe_in_users_name(const ExternRecipe& recipe, const SourceLocation& location,
+                                  BorrowedRef globals);
+// A relation between sizes of which at least one is decided by this call's result, and none later.
+bool decided_by(const SizeGuard& guard, const codegen::ExternStep& step, const codegen::Program& program);
+
+}  // namespace numlift::frame_eval

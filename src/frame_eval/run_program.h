@@ -1,0 +1,93 @@
+// Running a compiled program as the host: buffers, undo copies, extern calls, the call's result.
+#pragma once
+
+#include "numlift/py/python.h"
+
+#include <cstdint>
+#include <vector>
+
+#include "numlift/codegen/program.h"
+#include "numlift/frame_eval/trace.h"
+#include "numlift/guards/guard_set.h"
+
+namespace numlift::frame_eval {
+
+enum class Outcome : uint8_t {
+  kDone,
+  kRestart,  // nothing that the program wrote can be seen: the call runs in CPython
+  kOverlap,  // a stored input shares memory with another: nothing has run, the call runs in CPython
+  kError,    // a Python error is set that must not be swallowed (KeyboardInterrupt, no memory)
+};
+
+// Everything of a program that can be prepared once. Shared by all threads: what a call needs lies in
+// its own frame.
+class ProgramHost {
+ public:
+  // The arguments outlive the host. `globals`: of the traced function.
+  ProgramHost(const codegen::Program& program, codegen::ProgramFunction function,
+              const std::vector<InputSpec>& inputs, const std::vector<RecipeNode>& recipe,
+              const std::vector<ExternRecipe>& externs, const guards::GuardSet& guards,
+              uint8_t fp_checks, BorrowedRef globals);
+
+  // slots and symbols as GuardSet::check left them. *result: a new reference when kDone. Throws
+  // InternalError.
+  Outcome run(const guards::CallInputs& call, PyObject* const* slots, int64_t* symbols,
+              PyObject** result) const;
+
+  void collect_refs(guards::RefCollector* collector) const;
+
+ private:
+  friend struct RunFrame;
+  friend struct HostCallbacks;
+
+  struct BufferPlan {
+    codegen::Buffer::Kind kind;
+    DType dtype;
+    bool c_order;
+    std::vector<guards::CompiledSize> dims, strides;
+    uint32_t input_slot = 0;  // kInput
+    uint32_t slot = 0;        // kTemp
+    uint32_t scalar = 0;      // kScalar, and kExtern of a scalar: index of its 16 bytes
+  };
+  struct ViewPlan {
+    guards::CompiledSize offset, size;
+    std::vector<guards::CompiledSize> dims, strides;
+  };
+  struct ExternPlan {
+    ExternRecipe recipe;  // through a function in the user's name, so that warnings name their line
+    std::vector<ViewPlan> operands;
+    std::vector<guards::CompiledSizeGuard> size_guards;  // on what this call's result decides
+    uint8_t fp_checks;
+  };
+
+  // False: restart.
+  bool prepare(struct RunFrame* frame) const;
+  bool has_overlap(const struct RunFrame& frame) const;
+  bool allocate_array(struct RunFrame* frame, uint32_t buffer) const;
+  void save_stored_inputs(struct RunFrame* frame) const;
+  PyObject* array_object(struct RunFrame* frame, uint32_t buffer) const;  // borrowed
+  Ref make_value(struct RunFrame* frame, const codegen::ValueRef& value, const ViewPlan& plan) const;
+  Ref make_result(struct RunFrame* frame) const;
+  bool call_extern_step(struct RunFrame* frame, uint32_t step) const;
+  bool take_item(struct RunFrame* frame, const Ref& result, NodeId node, uint32_t buffer) const;
+
+  const codegen::Program& program_;
+  codegen::ProgramFunction function_;
+  const std::vector<InputSpec>& inputs_;
+  const std::vector<RecipeNode>& recipe_;
+  std::vector<uint32_t> input_slots_;   // by input
+  std::vector<uint32_t> held_inputs_;   // inputs that need a reference during the run
+  std::vector<uint32_t> array_inputs_, stored_inputs_;
+  std::vector<BufferPlan> buffers_;
+  std::vector<uint32_t> input_buffers_, early_arrays_, scalar_buffers_;
+  std::vector<guards::CompiledSize> temp_bytes_;
+  std::vector<uint32_t> temp_buffers_;
+  std::vector<ViewPlan> outputs_;
+  std::vector<ExternPlan> externs_;     // by step (empty recipes for other steps)
+  std::vector<NodeId> object_items_;    // extern items that are opaque objects
+  std::vector<bool> stored_externs_;    // by buffer: an extern's array that the program stores to
+  uint32_t scalar_count_ = 0;
+  size_t scratch_bytes_ = 0;
+};
+
+}  // namespace numlift::frame_eval

@@ -1,0 +1,333 @@
+#include "symbolic/attributes.h"
+
+#include "numlift/py/py_error.h"
+#include "symbolic/calls.h"
+#include "symbolic/containers.h"
+#include "symbolic/named_tuples.h"
+#include "symbolic/numpy_calls.h"
+#include "symbolic/pure.h"
+#include "symbolic/side_effects.h"
+#include "symbolic/special_methods.h"
+
+namespace numlift::frame_eval {
+
+using guards::Source;
+using guards::SourcePtr;
+
+namespace {
+
+SourcePtr source_of(const Sym& value) {
+  return value->source ? value->source : Source::constant(object_of(value));
+}
+
+BorrowedRef as_object(PyTypeObject* type) { return reinterpret_cast<PyObject*>(type); }
+
+[[noreturn]] void no_attribute(const Sym& owner, BorrowedRef name) {
+  throw_break("would_raise", fmt::format("'{}' has no attribute '{}'", type_name(owner), utf8_text(name)));
+}
+[[noreturn]] void unsupported_attribute(const Sym& owner, BorrowedRef name) {
+  throw_break("unsupported_value",
+              fmt::format("attribute '{}' of a {}", utf8_text(name), type_name(owner)));
+}
+
+Sym built_in_method(const Sym& self, BorrowedRef name) {
+  return std::make_shared<MethodValue>(self, nullptr, Ref::create(name));
+}
+
+// Borrowed; null when the instance has no dict or no such item.
+BorrowedRef instance_item(BorrowedRef object, BorrowedRef name) {
+  PyObject** dict = _PyObject_GetDictPtr(object.get());
+  if (dict == nullptr || *dict == nullptr) return {};
+  PyObject* found = PyDict_GetItemWithError(*dict, name.get());
+  if (found == nullptr) PyErr_Clear();
+  return found;
+}
+
+bool is_data_descriptor(BorrowedRef raw) { return raw.type()->tp_descr_set != nullptr; }
+
+// Numbers in these modules are constants of nature; elsewhere a module's numbers are run-time inputs.
+bool has_constant_numbers(BorrowedRef module) {
+  const char* name = PyModule_GetName(module.get());
+  if (name == nullptr) PyErr_Clear();
+  const std::string text = name ? name : "";
+  return text == "math" || text == "cmath" || text == "numpy" || text.starts_with("numpy.") ||
+         text == "scipy.constants";
+}
+
+Sym module_attribute(Interpreter& interpreter, const Sym& owner, BorrowedRef name) {
+  BorrowedRef module = object_of(owner);
+  PyObject* found = PyDict_GetItemWithError(PyModule_GetDict(module.get()), name);
+  if (found == nullptr) {
+    PyErr_Clear();
+    throw_break("unsupported_value", fmt::format("the module has no attribute '{}' yet", utf8_text(name)));
+  }
+  auto source = Source::attribute(source_of(owner), name);
+  if (PyFloat_CheckExact(found) && has_constant_numbers(module)) {
+    interpreter.tracer.guard(source, guards::EqualsConstant{Ref::create(found)},
+                             "it is used at " + interpreter.location_text());
+    return interpreter.object(found);
+  }
+  return interpreter.tracer.outside(Ref::create(found), source);
+}
+
+Sym class_attribute(Interpreter& interpreter, const Sym& owner, BorrowedRef name) {
+  auto* type = reinterpret_cast<PyTypeObject*>(object_of(owner).get());
+  PyTypeObject* metatype = Py_TYPE(type);
+  const std::string text = utf8_text(name);
+  if (metatype->tp_getattro != PyType_Type.tp_getattro) unsupported_attribute(owner, name);
+  PyObject* meta = _PyType_Lookup(metatype, name);
+  if (meta != nullptr && is_data_descriptor(meta)) {
+    if (text == "__name__" || text == "__qualname__" || text == "__module__") {
+      real_object(interpreter, owner, "its name is used");
+      Ref value = must(PyObject_GetAttr(object_of(owner), name));
+      if (PyUnicode_CheckExact(value.get())) return interpreter.tracer.constant(std::move(value));
+    }
+    unsupported_attribute(owner, name);
+  }
+  PyObject* raw = _PyType_Lookup(type, name);
+  if (raw == nullptr) {
+    if (meta != nullptr) unsupported_attribute(owner, name);
+    no_attribute(owner, name);
+  }
+  Sym value = interpreter.tracer.outside(Ref::create(raw), Source::attribute(source_of(owner), name));
+  return bind_attribute(interpreter, value, nullptr, owner);
+}
+
+Sym instance_attribute(Interpreter& interpreter, const Sym& owner, BorrowedRef name) {
+  BorrowedRef object = object_of(owner);
+  PyTypeObject* type = object.type();
+  if (type->tp_getattro != PyObject_GenericGetAttr) unsupported_attribute(owner, name);
+  type_of(interpreter, owner);
+  BorrowedRef raw = _PyType_Lookup(type, name);
+  if (raw && is_data_descriptor(raw)) {
+    if (PyFunction_Check(object.get())) {
+      Ref value = must(PyObject_GetAttr(object, name));
+      if (PyUnicode_CheckExact(value.get())) {
+        real_object(interpreter, owner, "an attribute of a function");
+        return interpreter.tracer.constant(std::move(value));
+      }
+      unsupported_attribute(owner, name);
+    }
+    // The class is fixed by the guard on the instance's type.
+    Sym descriptor = interpreter.tracer.outside(
+        Ref::create(raw), Source::attribute(Source::constant(as_object(type)), name));
+    return bind_attribute(interpreter, descriptor, owner, interpreter.object(as_object(type)));
+  }
+  // The source reads the instance's dict first, then the class: it guards both.
+  auto source = Source::attribute(source_of(owner), name);
+  if (BorrowedRef own = instance_item(object, name)) {
+    return interpreter.tracer.outside(Ref::create(own), source);
+  }
+  if (!raw) no_attribute(owner, name);
+  Sym value = interpreter.tracer.outside(Ref::create(raw), source);
+  return bind_attribute(interpreter, value, owner, interpreter.object(as_object(type)));
+}
+
+// Attributes of str, int, dtype, … that are constants: read for real.
+Sym constant_attribute(Interpreter& interpreter, const Sym& owner, BorrowedRef name) {
+  Ref object = *real_object(interpreter, owner, "an attribute is read");
+  Ref value = Ref::steal(PyObject_GetAttr(object.get(), name.get()));
+  if (!value) {
+    PyErr_Clear();
+    no_attribute(owner, name);
+  }
+  if (PyCFunction_Check(value.get()) || Py_TYPE(value.get())->tp_call == nullptr || PyType_Check(value.get())) {
+    if (PyCFunction_Check(value.get())) return built_in_method(owner, name);
+    if (is_pure(value) || PyType_Check(value.get()) || is_numpy_value(interpreter.tracer.constant(value))) {
+      return interpreter.tracer.constant(std::move(value));
+    }
+  }
+  if (Py_TYPE(value.get())->tp_call != nullptr && !PyFunction_Check(value.get())) return built_in_method(owner, name);
+  unsupported_attribute(owner, name);
+}
+
+// np.finfo(…), np.iinfo(…): immutable descriptions of a dtype.
+bool is_number_info(BorrowedRef object) {
+  const std::string name = object.type()->tp_name;
+  if (name != "finfo" && name != "iinfo" && name != "numpy.finfo" && name != "numpy.iinfo") return false;
+  Ref module = Ref::steal(PyObject_GetAttrString(as_object(object.type()).get(), "__module__"));
+  if (!module) PyErr_Clear();
+  return module && utf8_text(module).starts_with("numpy");
+}
+
+Sym object_attribute(Interpreter& interpreter, const Sym& owner, BorrowedRef name) {
+  BorrowedRef object = object_of(owner);
+  if (PyModule_Check(object.get()) && object.type()->tp_getattro == PyModule_Type.tp_getattro) {
+    return module_attribute(interpreter, owner, name);
+  }
+  if (is_number_info(object)) return constant_attribute(interpreter, owner, name);
+  if (PyType_Check(object.get())) return class_attribute(interpreter, owner, name);
+  if (is_list(owner) || is_dict(owner) || is_tuple(owner)) {
+    if (has_container_method(owner, utf8_text(name))) return built_in_method(owner, name);
+    unsupported_attribute(owner, name);
+  }
+  if (is_pure(object)) return constant_attribute(interpreter, owner, name);
+  return instance_attribute(interpreter, owner, name);
+}
+
+}  // namespace
+
+Sym type_attribute(Interpreter& interpreter, const Sym& owner, BorrowedRef name) {
+  Ref type = type_of(interpreter, owner);
+  PyObject* raw = _PyType_Lookup(reinterpret_cast<PyTypeObject*>(type.get()), name);
+  auto source = Source::attribute(Source::constant(type), name);
+  if (raw == nullptr) {
+    interpreter.tracer.guard(source, guards::IsAbsent{}, "the class has no such method");
+    return nullptr;
+  }
+  return interpreter.tracer.outside(Ref::create(raw), source);
+}
+
+Sym bind_attribute(Interpreter& interpreter, const Sym& raw, const Sym& instance,
+                   const Sym& owner_class) {
+  if (raw->kind != SymKind::kObject) return raw;
+  BorrowedRef object = object_of(raw);
+  PyTypeObject* type = object.type();
+  if (type->tp_descr_get == nullptr) return raw;
+  if (type == &PyFunction_Type) {
+    if (!instance) return raw;
+    return std::make_shared<MethodValue>(instance, raw, Ref());
+  }
+  if (type == &PyStaticMethod_Type || type == &PyClassMethod_Type) {
+    real_object(interpreter, raw, "a method is called");
+    Ref function = must(PyObject_GetAttrString(object.get(), "__func__"));
+    auto inner = interpreter.tracer.outside(function, Source::constant(function));
+    if (type == &PyStaticMethod_Type) return inner;
+    return std::make_shared<MethodValue>(owner_class, inner, Ref());
+  }
+  if (type == &PyProperty_Type) {
+    if (!instance) return raw;
+    real_object(interpreter, raw, "a property is read");
+    Ref getter = must(PyObject_GetAttrString(object.get(), "fget"));
+    if (!PyFunction_Check(getter.get())) throw_break("unsupported_value", "a property without a Python getter");
+    Sym function = interpreter.tracer.outside(getter, Source::constant(getter));
+    return call_python_function(interpreter, function, {{instance}, {}});
+  }
+  // Methods of C classes: unbound they are themselves; bound they belong to a value of that class.
+  if (!instance && (type == &PyMethodDescr_Type || type == &PyWrapperDescr_Type ||
+                    type == &PyGetSetDescr_Type || type == &PyMemberDescr_Type)) {
+    return raw;
+  }
+  throw_break("unsupported_value", fmt::format("an attribute that is a descriptor ({})", type->tp_name));
+}
+
+Sym get_super_attribute(Interpreter& interpreter, const Sym& start_class, const Sym& self,
+                        BorrowedRef name) {
+  auto start = real_object(interpreter, start_class, "super() is used");
+  if (!start || self->kind != SymKind::kObject) throw_break("unsupported_call", "super() of such an object");
+  const bool self_is_class = PyType_Check(object_of(self).get());
+  Ref own_class = self_is_class ? *real_object(interpreter, self, "super() is used")
+                                : type_of(interpreter, self);
+  PyObject* mro = reinterpret_cast<PyTypeObject*>(own_class.get())->tp_mro;
+  bool after = false;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(mro); ++i) {
+    PyObject* candidate = PyTuple_GET_ITEM(mro, i);
+    if (after) {
+      // The first class that has the name in its own dict; it is read through that class, so that
+      // a change of the class is seen.
+      Ref dict = must(PyObject_GetAttrString(candidate, "__dict__"));
+      if (PyMapping_HasKey(dict.get(), name.get())) {
+        auto source = Source::attribute(Source::constant(candidate), name);
+        BorrowedRef raw = source->read({});
+        if (!raw) break;
+        Sym value = interpreter.tracer.outside(Ref::create(raw), source);
+        return bind_attribute(interpreter, value, self_is_class ? nullptr : self,
+                              interpreter.object(own_class));
+      }
+    }
+    if (candidate == start->get()) after = true;
+  }
+  throw_break("unsupported_value", fmt::format("super() has no attribute '{}'", utf8_text(name)));
+}
+
+Sym get_attribute(Interpreter& interpreter, const Sym& owner, BorrowedRef name) {
+  if (is_numpy_value(owner)) return numpy_get_attribute(interpreter.tracer, owner, name);
+  const std::string text = utf8_text(name);
+  if (text == "__class__") return interpreter.object(type_of(interpreter, owner));
+  switch (owner->kind) {
+    case SymKind::kObject: return object_attribute(interpreter, owner, name);
+    case SymKind::kSize:
+      if (text == "real" || text == "numerator") return owner;
+      if (text == "imag") return interpreter.integer(0);
+      if (text == "denominator") return interpreter.integer(1);
+      return built_in_method(owner, name);
+    case SymKind::kScalar: return built_in_method(owner, name);
+    case SymKind::kTuple:
+      if (as<SequenceValue>(owner).named_tuple_class) {
+        if (Sym field = named_tuple_field(interpreter, owner, name)) return field;
+      }
+      [[fallthrough]];
+    case SymKind::kList:
+    case SymKind::kSet:
+    case SymKind::kDict:
+      if (has_container_method(owner, text)) return built_in_method(owner, name);
+      unsupported_attribute(owner, name);
+    case SymKind::kSlice: {
+      const auto& slice = as<SliceValue>(owner);
+      if (text == "start") return slice.start;
+      if (text == "stop") return slice.stop;
+      if (text == "step") return slice.step;
+      unsupported_attribute(owner, name);
+    }
+    case SymKind::kFunction:
+      if (text == "__name__") {
+        auto* code = reinterpret_cast<PyCodeObject*>(as<FunctionValue>(owner).code.get());
+        return interpreter.object(code->co_name);
+      }
+      unsupported_attribute(owner, name);
+    case SymKind::kIterator:
+      if (auto* parent = dynamic_cast<SuperValue*>(owner.get())) {
+        return get_super_attribute(interpreter, parent->start_class, parent->self, name);
+      }
+      unsupported_attribute(owner, name);
+    case SymKind::kNull:
+    case SymKind::kArray:
+    case SymKind::kMethod:
+    case SymKind::kCell: unsupported_attribute(owner, name);
+  }
+  NUMLIFT_UNREACHABLE();
+}
+
+void set_attribute(Interpreter& interpreter, const Sym& owner, BorrowedRef name, const Sym& value) {
+  if (is_numpy_value(owner)) {
+    numpy_set_attribute(interpreter.tracer, owner, name, value);
+    return;
+  }
+  store_outside_attribute(interpreter, owner, name, value);
+}
+
+std::optional<bool> has_attribute(Interpreter& interpreter, const Sym& owner, BorrowedRef name) {
+  if (owner->kind == SymKind::kArray) {
+    return PyObject_HasAttr(reinterpret_cast<PyObject*>(&PyBaseObject_Type), name) ||
+           _PyType_Lookup(reinterpret_cast<PyTypeObject*>(type_of(interpreter, owner).get()), name) != nullptr;
+  }
+  if (owner->kind != SymKind::kObject) {
+    if (owner->kind == SymKind::kIterator || owner->kind == SymKind::kCell || owner->kind == SymKind::kNull ||
+        owner->kind == SymKind::kFunction || owner->kind == SymKind::kMethod) {
+      return std::nullopt;
+    }
+    auto* type = reinterpret_cast<PyTypeObject*>(type_of(interpreter, owner).get());
+    return _PyType_Lookup(type, name) != nullptr;
+  }
+  BorrowedRef object = object_of(owner);
+  auto source = Source::attribute(source_of(owner), name);
+  bool present;
+  if (PyModule_Check(object.get()) && object.type()->tp_getattro == PyModule_Type.tp_getattro) {
+    Ref hook = checked(PyUnicode_InternFromString("__getattr__"));
+    PyObject* dict = PyModule_GetDict(object.get());
+    present = PyDict_Contains(dict, name) == 1;
+    if (!present && PyDict_Contains(dict, hook.get()) == 1) return std::nullopt;
+  } else if (!PyType_Check(object.get()) && object.type()->tp_getattro == PyObject_GenericGetAttr) {
+    type_of(interpreter, owner);
+    if (PyObject* raw = _PyType_Lookup(object.type(), name); raw && is_data_descriptor(raw)) return std::nullopt;
+    present = static_cast<bool>(source->read_from(object, {}));
+  } else {
+    return std::nullopt;
+  }
+  if (!present) {
+    interpreter.tracer.guard(source, guards::IsAbsent{}, "it is asked for at " + interpreter.location_text());
+  }
+  return present;
+}
+
+}  // namespace numlift::frame_eval

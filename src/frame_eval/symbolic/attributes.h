@@ -1,0 +1,27 @@
+// Attribute reads and stores, as CPython's generic lookup does them. No user code runs: properties and
+// methods are inlined, other descriptors leave the graph.
+#pragma once
+
+#include "symbolic/interpreter.h"
+
+namespace numlift::frame_eval {
+
+Sym get_attribute(Interpreter& interpreter, const Sym& owner, BorrowedRef name);
+void set_attribute(Interpreter& interpreter, const Sym& owner, BorrowedRef name, const Sym& value);
+// Has it the attribute? For hasattr() and getattr() with a default; nullopt: cannot be told.
+std::optional<bool> has_attribute(Interpreter& interpreter, const Sym& owner, BorrowedRef name);
+// The attribute of `owner`'s class as the class holds it, with its source; null when there is none.
+Sym type_attribute(Interpreter& interpreter, const Sym& owner, BorrowedRef name);
+// What reading a class's raw attribute through an instance (or a class) gives.
+Sym bind_attribute(Interpreter& interpreter, const Sym& raw, const Sym& instance, const Sym& owner_class);
+// super().name for these.
+Sym get_super_attribute(Interpreter& interpreter, const Sym& start_class, const Sym& self, BorrowedRef name);
+
+// super() itself
+struct SuperValue : IteratorValue {
+  SuperValue(Sym start_class, Sym self) : start_class(std::move(start_class)), self(std::move(self)) {}
+  Sym next(Tracer&) override { throw_break("would_raise", "next() of super()"); }
+  Sym start_class, self;
+};
+
+}  // namespace numlift::frame_eval

@@ -1,0 +1,189 @@
+// Builtin classes called: range, enumerate, zip, int, float, tuple, list, dict, set, slice, type, super.
+#include "numlift/py/py_error.h"
+#include "symbolic/attributes.h"
+#include "symbolic/builtins.h"
+#include "symbolic/containers.h"
+#include "symbolic/iterators.h"
+#include "symbolic/numpy_calls.h"
+#include "symbolic/operators.h"
+#include "symbolic/pure.h"
+#include "symbolic/python_scalars.h"
+#include "symbolic/special_methods.h"
+
+namespace numlift::frame_eval {
+
+namespace {
+
+Sym py_range(Interpreter& interpreter, const CallArguments& arguments) {
+  ArgumentReader read("range", arguments);
+  read.expect(1, 3);
+  Ref bounds = checked(PyTuple_New(static_cast<Py_ssize_t>(read.count())));
+  for (size_t i = 0; i < read.count(); ++i) {
+    const int64_t bound = concrete_int(interpreter, read[i], "the bounds of a range");
+    PyTuple_SET_ITEM(bounds.get(), static_cast<Py_ssize_t>(i), checked(PyLong_FromLongLong(bound)).release());
+  }
+  return interpreter.tracer.constant(
+      must(PyObject_Call(reinterpret_cast<PyObject*>(&PyRange_Type), bounds.get(), nullptr)));
+}
+
+Sym py_enumerate(Interpreter& interpreter, const CallArguments& arguments) {
+  ArgumentReader read("enumerate", arguments);
+  Sym start = read.keyword("start");
+  read.expect(1, 2);
+  if (read.count() == 2) start = read[1];
+  return make_enumerate(interpreter, read[0], start ? concrete_int(interpreter, start, "enumerate()") : 0);
+}
+
+Sym py_zip(Interpreter& interpreter, const CallArguments& arguments) {
+  ArgumentReader read("zip", arguments);
+  Sym strict = read.keyword("strict");
+  read.expect(0, SIZE_MAX);
+  return make_zip(interpreter, arguments.positional, strict && truth(interpreter, strict));
+}
+
+Sym py_map(Interpreter& interpreter, const CallArguments& arguments) {
+  ArgumentReader read("map", arguments);
+  read.expect(2, SIZE_MAX);
+  return make_map(interpreter, read[0],
+                  {arguments.positional.begin() + 1, arguments.positional.end()});
+}
+
+Sym py_filter(Interpreter& interpreter, const CallArguments& arguments) {
+  ArgumentReader read("filter", arguments);
+  read.expect(2, 2);
+  return make_filter(interpreter, read[0], read[1]);
+}
+
+Sym py_reversed(Interpreter& interpreter, const CallArguments& arguments) {
+  ArgumentReader read("reversed", arguments);
+  read.expect(1, 1);
+  return make_reversed(interpreter, read[0]);
+}
+
+template <PyTypeObject* type>
+Sym py_number(Interpreter& interpreter, const CallArguments& arguments) {
+  ArgumentReader read(type->tp_name, arguments);
+  read.expect(0, 2);
+  if (read.count() == 1) {
+    const Sym& value = read[0];
+    if (type == &PyBool_Type) {
+      if (value->kind != SymKind::kScalar && !is_numpy_value(value)) {
+        return interpreter.boolean(truth(interpreter, value));
+      }
+    }
+    if (is_numpy_value(value)) return numpy_to_number(interpreter.tracer, type, value);
+    if (is_runtime_number(value)) return number_convert(interpreter, type, value);
+  }
+  Ref real = checked(PyTuple_New(static_cast<Py_ssize_t>(read.count())));
+  for (size_t i = 0; i < read.count(); ++i) {
+    auto constant = pure_constant(interpreter, concrete(interpreter, read[i], type->tp_name), type->tp_name);
+    if (!constant) throw_break("unsupported_value", fmt::format("{}() of a {}", type->tp_name, type_name(read[i])));
+    PyTuple_SET_ITEM(real.get(), static_cast<Py_ssize_t>(i), constant->release());
+  }
+  return interpreter.tracer.constant(must(PyObject_Call(reinterpret_cast<PyObject*>(type), real.get(), nullptr)));
+}
+
+Sym py_str(Interpreter& interpreter, const CallArguments& arguments) {
+  ArgumentReader read("str", arguments);
+  read.expect(0, 1);
+  if (read.count() == 0) return interpreter.text("");
+  auto value = pure_constant(interpreter, concrete(interpreter, read[0], "str()"), "str()");
+  if (!value) throw_break("unsupported_value", "str() of a " + type_name(read[0]));
+  return interpreter.tracer.constant(must(PyObject_Str(value->get())));
+}
+
+Sym py_tuple(Interpreter& interpreter, const CallArguments& arguments) {
+  ArgumentReader read("tuple", arguments);
+  read.expect(0, 1);
+  if (read.count() == 1 && is_tuple(read[0]) &&
+      (read[0]->kind != SymKind::kTuple || !as<SequenceValue>(read[0]).named_tuple_class)) {
+    return read[0];
+  }
+  return make_tuple(read.count() ? collect_items(interpreter, read[0]) : std::vector<Sym>{});
+}
+
+Sym py_list(Interpreter& interpreter, const CallArguments& arguments) {
+  ArgumentReader read("list", arguments);
+  read.expect(0, 1);
+  return make_list(read.count() ? collect_items(interpreter, read[0]) : std::vector<Sym>{});
+}
+
+Sym py_set(Interpreter& interpreter, const CallArguments& arguments) {
+  ArgumentReader read("set", arguments);
+  read.expect(0, 1);
+  return make_set(interpreter, read.count() ? collect_unordered(interpreter, read[0]) : std::vector<Sym>{});
+}
+
+Sym py_dict(Interpreter& interpreter, const CallArguments& arguments) {
+  if (arguments.positional.size() > 1) throw_break("would_raise", "dict() with several arguments");
+  auto dict = std::make_shared<DictValue>();
+  if (!arguments.positional.empty()) {
+    for (const auto& [key, value] : collect_pairs(interpreter, arguments.positional[0])) {
+      dict_set(interpreter, *dict, key, value);
+    }
+  }
+  for (const auto& [name, value] : arguments.keywords) {
+    dict_set(interpreter, *dict, interpreter.object(name), value);
+  }
+  return dict;
+}
+
+Sym py_slice(Interpreter& interpreter, const CallArguments& arguments) {
+  ArgumentReader read("slice", arguments);
+  read.expect(1, 3);
+  const Sym& none = interpreter.none();
+  if (read.count() == 1) return std::make_shared<SliceValue>(none, read[0], none);
+  return std::make_shared<SliceValue>(read[0], read[1], read.count() == 3 ? read[2] : none);
+}
+
+Sym py_type(Interpreter& interpreter, const CallArguments& arguments) {
+  ArgumentReader read("type", arguments);
+  if (read.count() == 3) throw_break("unsupported_call", "a class is made");
+  read.expect(1, 1);
+  return interpreter.object(type_of(interpreter, read[0]));
+}
+
+// super(): the frame's first argument, and the cell __class__ that the compiler makes for it.
+Sym py_super(Interpreter& interpreter, const CallArguments& arguments) {
+  ArgumentReader read("super", arguments);
+  read.expect(0, 2);
+  if (read.count() == 2) return std::make_shared<SuperValue>(read[0], read[1]);
+  if (read.count() == 1) throw_break("unsupported_call", "super() with one argument");
+  Frame* frame = interpreter.current_frame();
+  Sym self = frame->slots.empty() ? nullptr : frame->slots[0];
+  if (self && self->kind == SymKind::kCell) self = interpreter.read_cell(as<CellValue>(self));
+  const auto slots = local_slots(frame->bytecode->code);
+  for (size_t i = 0; i < slots.size(); ++i) {
+    if (slots[i].is_free && utf8_text(slots[i].name) == "__class__" && self && frame->slots[i] &&
+        frame->slots[i]->kind == SymKind::kCell) {
+      return std::make_shared<SuperValue>(interpreter.read_cell(as<CellValue>(frame->slots[i])), self);
+    }
+  }
+  throw_break("unsupported_call", "super() without a class");
+}
+
+}  // namespace
+
+void add_builtin_types(BuiltinEntries& entries) {
+  auto add = [&](const char* name, BuiltinHandler handler) { entries.emplace_back("builtins", name, handler); };
+  add("range", py_range);
+  add("enumerate", py_enumerate);
+  add("zip", py_zip);
+  add("map", py_map);
+  add("filter", py_filter);
+  add("reversed", py_reversed);
+  add("int", py_number<&PyLong_Type>);
+  add("float", py_number<&PyFloat_Type>);
+  add("bool", py_number<&PyBool_Type>);
+  add("complex", py_number<&PyComplex_Type>);
+  add("str", py_str);
+  add("tuple", py_tuple);
+  add("list", py_list);
+  add("set", py_set);
+  add("dict", py_dict);
+  add("slice", py_slice);
+  add("type", py_type);
+  add("super", py_super);
+}
+
+}  // namespace numlift::frame_eval

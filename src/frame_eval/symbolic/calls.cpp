@@ -1,0 +1,219 @@
+#include "symbolic/calls.h"
+
+#include "numlift/py/py_error.h"
+#include "symbolic/builtins.h"
+#include "symbolic/containers.h"
+#include "symbolic/errstate.h"
+#include "symbolic/iterators.h"
+#include "symbolic/named_tuples.h"
+#include "symbolic/numpy_calls.h"
+#include "symbolic/partial.h"
+#include "symbolic/pure.h"
+#include "symbolic/special_methods.h"
+
+namespace numlift::frame_eval {
+
+using guards::Source;
+
+namespace {
+
+// How a call of an unknown builtin is reported: "builtin: print [str] False".
+std::string builtin_text(const std::string& name, const CallArguments& arguments) {
+  std::string types;
+  for (const Sym& argument : arguments.positional) {
+    if (!types.empty()) types += ", ";
+    types += type_name(argument);
+  }
+  return fmt::format("builtin: {} [{}] {}", name, types, arguments.keywords.empty() ? "False" : "True");
+}
+
+std::string callable_text(BorrowedRef callable) {
+  Ref name = Ref::steal(PyObject_GetAttrString(callable.get(), "__qualname__"));
+  if (!name) PyErr_Clear();
+  Ref module = Ref::steal(PyObject_GetAttrString(callable.get(), "__module__"));
+  if (!module) PyErr_Clear();
+  std::string text = name && PyUnicode_Check(name.get()) ? utf8_text(name) : callable.type()->tp_name;
+  if (module && PyUnicode_Check(module.get()) && utf8_text(module) != "builtins") {
+    text = utf8_text(module) + "." + text;
+  }
+  return text;
+}
+
+Sym run_frame(Interpreter& interpreter, std::unique_ptr<Frame> frame) {
+  auto* code = reinterpret_cast<PyCodeObject*>(frame->bytecode->code.get());
+  if (code->co_flags & (CO_COROUTINE | CO_ASYNC_GENERATOR)) {
+    throw_break("unsupported_instruction", "a coroutine is made");
+  }
+  if (code->co_flags & CO_GENERATOR) return make_generator(interpreter, std::move(frame));
+  return interpreter.run(*frame);
+}
+
+Sym call_inside_function(Interpreter& interpreter, const FunctionValue& function, CallArguments arguments) {
+  FunctionParts parts{function.code, function.globals, function.closure, function.defaults,
+                      function.kwdefaults};
+  return run_frame(interpreter, make_frame(parts, std::move(arguments)));
+}
+
+// Defaults are guarded by the identity of their tuple or dict: immutable ones are constants then.
+Sym default_value(Interpreter& interpreter, BorrowedRef value, guards::SourcePtr source) {
+  if (is_pure(value)) return interpreter.object(value);
+  return interpreter.tracer.outside(Ref::create(value), std::move(source));
+}
+
+bool is_numpy_function(BorrowedRef function) {
+  PyObject* module = PyDict_GetItemString(PyFunction_GET_GLOBALS(function.get()), "__name__");
+  const std::string name = module ? utf8_text(module) : "";
+  return name == "numpy" || name.starts_with("numpy.");
+}
+
+// A function that a decorator of ours wraps: what is inlined is the plain function.
+Ref unwrap_compiled(BorrowedRef object) {
+  if (std::string_view(object.type()->tp_name).find("numlift") == std::string_view::npos) return {};
+  Ref inner = Ref::steal(PyObject_GetAttrString(object.get(), "__wrapped__"));
+  if (!inner) PyErr_Clear();
+  return inner && PyFunction_Check(inner.get()) ? inner : Ref();
+}
+
+Sym call_method(Interpreter& interpreter, const MethodValue& method, CallArguments arguments) {
+  if (method.function) {
+    arguments.positional.insert(arguments.positional.begin(), method.self);
+    return call_value(interpreter, method.function, std::move(arguments));
+  }
+  if (is_numpy_value(method.self)) {
+    return numpy_call_method(interpreter.tracer, method.self, method.name, arguments.positional,
+                             arguments.keywords);
+  }
+  const std::string name = utf8_text(method.name);
+  if (has_container_method(method.self, name)) {
+    return container_method(interpreter, method.self, name, arguments);
+  }
+  return call_constant_method(interpreter, method.self, method.name, arguments);
+}
+
+Sym call_object(Interpreter& interpreter, const Sym& callable, CallArguments arguments) {
+  BorrowedRef object = object_of(callable);
+  if (BuiltinHandler handler = find_builtin(object)) {
+    real_object(interpreter, callable, "it is called");
+    return handler(interpreter, arguments);
+  }
+  if (is_numpy_callable(object)) {
+    real_object(interpreter, callable, "it is called");
+    return numpy_call(interpreter.tracer, object, arguments.positional, arguments.keywords);
+  }
+  if (PyFunction_Check(object.get())) {
+    return call_python_function(interpreter, callable, std::move(arguments));
+  }
+  if (PyMethod_Check(object.get())) {
+    real_object(interpreter, callable, "it is called");
+    Ref self = Ref::create(PyMethod_GET_SELF(object.get()));
+    Ref function = Ref::create(PyMethod_GET_FUNCTION(object.get()));
+    arguments.positional.insert(arguments.positional.begin(),
+                                interpreter.tracer.outside(self, Source::constant(self)));
+    return call_value(interpreter, interpreter.tracer.outside(function, Source::constant(function)),
+                      std::move(arguments));
+  }
+  if (is_partial(object)) return call_outside_partial(interpreter, callable, std::move(arguments));
+  if (Ref inner = unwrap_compiled(object)) {
+    real_object(interpreter, callable, "it is called");
+    return call_python_function(interpreter, interpreter.tracer.outside(inner, Source::constant(inner)),
+                                std::move(arguments));
+  }
+  if (PyType_Check(object.get())) {
+    if (is_named_tuple_class(object)) {
+      real_object(interpreter, callable, "it is called");
+      return make_named_tuple(interpreter, object, arguments);
+    }
+    if (PyExceptionClass_Check(object.get())) {
+      throw_break("would_raise", callable_text(object) + " is made");
+    }
+    throw_break("unsupported_call", fmt::format("an instance of {} is made", callable_text(object)));
+  }
+  if (PyCFunction_Check(object.get())) {
+    throw_break("unsupported_call", builtin_text(callable_text(object), arguments));
+  }
+  if (!(object.type()->tp_flags & Py_TPFLAGS_HEAPTYPE)) {
+    throw_break("unsupported_call", fmt::format("call of {}", callable_text(object)));
+  }
+  if (arguments.keywords.empty()) {
+    if (Sym result = special_method(interpreter, callable, "__call__", std::move(arguments.positional))) {
+      return result;
+    }
+  }
+  throw_break("unsupported_call", fmt::format("call of {}", callable_text(object)));
+}
+
+}  // namespace
+
+Sym call_python_function(Interpreter& interpreter, const Sym& function, CallArguments arguments) {
+  BorrowedRef object = object_of(function);
+  if (is_numpy_function(object)) {
+    throw_break("unsupported_numpy", fmt::format("the function {}", callable_text(object)));
+  }
+  Ref code = Ref::create(PyFunction_GET_CODE(object.get()));
+  if (!(reinterpret_cast<PyCodeObject*>(code.get())->co_flags & CO_OPTIMIZED)) {
+    throw_break("unsupported_call", "a function without fast locals");
+  }
+  PyObject* defaults = PyFunction_GET_DEFAULTS(object.get());
+  PyObject* kwdefaults = PyFunction_GET_KW_DEFAULTS(object.get());
+  if (function->source) {
+    interpreter.tracer.guard(function->source,
+                             guards::FunctionIs{code, Ref::create(defaults), Ref::create(kwdefaults)},
+                             "it is called at " + interpreter.location_text());
+  }
+  FunctionParts parts;
+  parts.code = code;
+  parts.globals = Ref::create(PyFunction_GET_GLOBALS(object.get()));
+  parts.closure = interpreter.open_closure(
+      object, function->source ? function->source : Source::constant(object));
+  for (Py_ssize_t i = 0; defaults != nullptr && i < PyTuple_GET_SIZE(defaults); ++i) {
+    parts.defaults.push_back(default_value(interpreter, PyTuple_GET_ITEM(defaults, i),
+                                           Source::item(Source::constant(defaults), i)));
+  }
+  PyObject *key, *value;
+  Py_ssize_t position = 0;
+  while (kwdefaults != nullptr && PyDict_Next(kwdefaults, &position, &key, &value)) {
+    // The dict's items may be replaced in place: they are read through it.
+    auto source = Source::dict_item(Source::constant(kwdefaults), key);
+    Sym content;
+    if (is_pure(value)) {
+      interpreter.tracer.guard(source, guards::IsObject{Ref::create(value)}, "a default is used");
+      content = interpreter.object(value);
+    } else {
+      content = interpreter.tracer.outside(Ref::create(value), std::move(source));
+    }
+    parts.kwdefaults.emplace_back(Ref::create(key), std::move(content));
+  }
+  return run_frame(interpreter, make_frame(parts, std::move(arguments)));
+}
+
+Sym call_value(Interpreter& interpreter, const Sym& callable, CallArguments arguments) {
+  switch (callable->kind) {
+    case SymKind::kFunction:
+      return call_inside_function(interpreter, as<FunctionValue>(callable), std::move(arguments));
+    case SymKind::kMethod:
+      return call_method(interpreter, as<MethodValue>(callable), std::move(arguments));
+    case SymKind::kObject: return call_object(interpreter, callable, std::move(arguments));
+    case SymKind::kIterator:
+      if (auto* partial = dynamic_cast<PartialValue*>(callable.get())) {
+        return call_partial(interpreter, *partial, std::move(arguments));
+      }
+      if (auto* exit = dynamic_cast<ErrstateExit*>(callable.get())) {
+        exit->state->exit(interpreter.tracer);
+        return interpreter.none();
+      }
+      break;
+    case SymKind::kNull:
+    case SymKind::kArray:
+    case SymKind::kScalar:
+    case SymKind::kSize:
+    case SymKind::kTuple:
+    case SymKind::kList:
+    case SymKind::kSet:
+    case SymKind::kDict:
+    case SymKind::kSlice:
+    case SymKind::kCell: break;
+  }
+  throw_break("would_raise", fmt::format("a {} is not callable", type_name(callable)));
+}
+
+}  // namespace numlift::frame_eval

@@ -1,0 +1,297 @@
+// Methods of lists, tuples, dicts and sets.
+#include <algorithm>
+#include <map>
+
+#include "symbolic/containers.h"
+#include "symbolic/iterators.h"
+#include "symbolic/operators.h"
+#include "symbolic/pure.h"
+#include "symbolic/side_effects.h"
+#include "symbolic/sorting.h"
+
+namespace numlift::frame_eval {
+
+namespace {
+
+struct MethodCall {
+  Interpreter& interpreter;
+  const Sym& self;
+  const std::string& name;
+  const CallArguments& arguments;
+
+  void expect(size_t least, size_t most) const {
+    if (!arguments.keywords.empty() || arguments.positional.size() < least ||
+        arguments.positional.size() > most) {
+      throw_break("would_raise", fmt::format("{}() with these arguments", name));
+    }
+  }
+  const Sym& operator[](size_t i) const { return arguments.positional[i]; }
+  size_t count() const { return arguments.positional.size(); }
+  // The items of a list, dict, set that this method changes.
+  template <class T>
+  T& changed() const {
+    if (self->kind == SymKind::kObject) change_outside_container(interpreter, self, name + "()");
+    return as<T>(self);
+  }
+};
+
+using Method = Sym (*)(const MethodCall&);
+
+int64_t clamp_index(int64_t index, int64_t length) {
+  if (index < 0) index = std::max<int64_t>(0, index + length);
+  return std::min(index, length);
+}
+
+// ---- sequences
+
+Sym sequence_index(const MethodCall& call) {
+  call.expect(1, 3);
+  const auto items = sequence_items(call.interpreter, call.self);
+  const auto length = static_cast<int64_t>(items.size());
+  int64_t first = 0, last = length;
+  if (call.count() > 1) first = clamp_index(concrete_int(call.interpreter, call[1], "index()"), length);
+  if (call.count() > 2) last = clamp_index(concrete_int(call.interpreter, call[2], "index()"), length);
+  for (int64_t i = first; i < last; ++i) {
+    if (equal_items(call.interpreter, items[static_cast<size_t>(i)], call[0])) {
+      return call.interpreter.integer(i);
+    }
+  }
+  throw_break("would_raise", "index() of an item that is not there");
+}
+
+Sym sequence_count(const MethodCall& call) {
+  call.expect(1, 1);
+  int64_t count = 0;
+  for (const Sym& item : sequence_items(call.interpreter, call.self)) {
+    if (equal_items(call.interpreter, item, call[0])) ++count;
+  }
+  return call.interpreter.integer(count);
+}
+
+Sym list_append(const MethodCall& call) {
+  call.expect(1, 1);
+  call.changed<SequenceValue>().items.push_back(call[0]);
+  return call.interpreter.none();
+}
+
+Sym list_extend(const MethodCall& call) {
+  call.expect(1, 1);
+  auto& items = call.changed<SequenceValue>().items;
+  auto more = collect_items(call.interpreter, call[0]);
+  items.insert(items.end(), more.begin(), more.end());
+  return call.interpreter.none();
+}
+
+Sym list_insert(const MethodCall& call) {
+  call.expect(2, 2);
+  auto& items = call.changed<SequenceValue>().items;
+  const int64_t index = concrete_int(call.interpreter, call[0], "insert()");
+  items.insert(items.begin() + clamp_index(index, static_cast<int64_t>(items.size())), call[1]);
+  return call.interpreter.none();
+}
+
+Sym list_pop(const MethodCall& call) {
+  call.expect(0, 1);
+  auto& items = call.changed<SequenceValue>().items;
+  const auto length = static_cast<int64_t>(items.size());
+  int64_t index = call.count() ? concrete_int(call.interpreter, call[0], "pop()") : -1;
+  if (index < 0) index += length;
+  if (index < 0 || index >= length) throw_break("would_raise", "pop() index out of range");
+  Sym item = items[static_cast<size_t>(index)];
+  items.erase(items.begin() + index);
+  return item;
+}
+
+Sym list_remove(const MethodCall& call) {
+  call.expect(1, 1);
+  auto& items = call.changed<SequenceValue>().items;
+  for (auto item = items.begin(); item != items.end(); ++item) {
+    if (equal_items(call.interpreter, *item, call[0])) {
+      items.erase(item);
+      return call.interpreter.none();
+    }
+  }
+  throw_break("would_raise", "remove() of an item that is not there");
+}
+
+Sym list_reverse(const MethodCall& call) {
+  call.expect(0, 0);
+  auto& items = call.changed<SequenceValue>().items;
+  std::reverse(items.begin(), items.end());
+  return call.interpreter.none();
+}
+
+Sym list_clear(const MethodCall& call) {
+  call.expect(0, 0);
+  call.changed<SequenceValue>().items.clear();
+  return call.interpreter.none();
+}
+
+Sym list_copy(const MethodCall& call) {
+  call.expect(0, 0);
+  return make_list(sequence_items(call.interpreter, call.self));
+}
+
+Sym list_sort(const MethodCall& call) {
+  if (call.count() != 0) throw_break("would_raise", "sort() takes no positional arguments");
+  auto& list = call.changed<SequenceValue>();
+  list.items = sort_items(call.interpreter, list.items, call.arguments.keywords);
+  return call.interpreter.none();
+}
+
+// ---- dicts
+
+Sym dict_get(const MethodCall& call) {
+  call.expect(1, 2);
+  if (Sym found = find_in_dict(call.interpreter, call.self, call[0])) return found;
+  return call.count() > 1 ? call[1] : call.interpreter.none();
+}
+
+template <DictView::Part part>
+Sym dict_view(const MethodCall& call) {
+  call.expect(0, 0);
+  return std::make_shared<DictView>(call.self, part);
+}
+
+Sym dict_copy(const MethodCall& call) {
+  call.expect(0, 0);
+  auto copy = std::make_shared<DictValue>();
+  copy->items = dict_items(call.interpreter, call.self);
+  return copy;
+}
+
+Sym dict_pop(const MethodCall& call) {
+  call.expect(1, 2);
+  auto& dict = call.changed<DictValue>();
+  Sym found = find_in_dict(call.interpreter, call.self, call[0]);
+  if (!found) {
+    if (call.count() > 1) return call[1];
+    throw_break("would_raise", "pop() of a key that is not there");
+  }
+  dict_remove(call.interpreter, dict, call[0]);
+  return found;
+}
+
+Sym dict_popitem(const MethodCall& call) {
+  call.expect(0, 0);
+  auto& dict = call.changed<DictValue>();
+  if (dict.items.empty()) throw_break("would_raise", "popitem() of an empty dict");
+  auto [key, value] = dict.items.back();
+  dict.items.pop_back();
+  return make_tuple({key, value});
+}
+
+Sym dict_setdefault(const MethodCall& call) {
+  call.expect(1, 2);
+  if (Sym found = find_in_dict(call.interpreter, call.self, call[0])) return found;
+  auto& dict = call.changed<DictValue>();
+  Sym value = call.count() > 1 ? call[1] : call.interpreter.none();
+  dict_set(call.interpreter, dict, call[0], value);
+  return value;
+}
+
+Sym dict_update(const MethodCall& call) {
+  if (call.count() > 1) throw_break("would_raise", "update() with several arguments");
+  auto& dict = call.changed<DictValue>();
+  if (call.count() == 1) {
+    for (auto& [key, value] : collect_pairs(call.interpreter, call[0])) {
+      dict_set(call.interpreter, dict, key, value);
+    }
+  }
+  for (const auto& [key, value] : call.arguments.keywords) {
+    dict_set(call.interpreter, dict, call.interpreter.object(key), value);
+  }
+  return call.interpreter.none();
+}
+
+Sym dict_clear(const MethodCall& call) {
+  call.expect(0, 0);
+  call.changed<DictValue>().items.clear();
+  return call.interpreter.none();
+}
+
+// ---- sets
+
+Sym set_add(const MethodCall& call) {
+  call.expect(1, 1);
+  auto& set = call.changed<SequenceValue>();
+  Sym item = constant_key(call.interpreter, call[0]);
+  if (!set_contains(call.interpreter, call.self, item)) set.items.push_back(item);
+  return call.interpreter.none();
+}
+
+Sym set_discard(const MethodCall& call) {
+  call.expect(1, 1);
+  auto& items = call.changed<SequenceValue>().items;
+  for (auto item = items.begin(); item != items.end(); ++item) {
+    if (equal_items(call.interpreter, *item, call[0])) {
+      items.erase(item);
+      return call.interpreter.none();
+    }
+  }
+  if (call.name == "remove") throw_break("would_raise", "remove() of an item that is not there");
+  return call.interpreter.none();
+}
+
+Sym set_update(const MethodCall& call) {
+  auto& set = call.changed<SequenceValue>();
+  for (const Sym& more : call.arguments.positional) {
+    for (const Sym& item : collect_unordered(call.interpreter, more)) {
+      Sym known = constant_key(call.interpreter, item);
+      if (!set_contains(call.interpreter, call.self, known)) set.items.push_back(known);
+    }
+  }
+  return call.interpreter.none();
+}
+
+Sym set_copy(const MethodCall& call) {
+  call.expect(0, 0);
+  return make_set(call.interpreter, collect_unordered(call.interpreter, call.self));
+}
+
+using Methods = std::map<std::string, Method, std::less<>>;
+
+const Methods* methods_of(const Sym& self) {
+  static const Methods tuple{{"index", sequence_index}, {"count", sequence_count}};
+  static const Methods list{
+      {"index", sequence_index}, {"count", sequence_count}, {"append", list_append},
+      {"extend", list_extend},   {"insert", list_insert},   {"pop", list_pop},
+      {"remove", list_remove},   {"reverse", list_reverse}, {"clear", list_clear},
+      {"copy", list_copy},       {"sort", list_sort}};
+  static const Methods dict{{"get", dict_get},
+                            {"keys", dict_view<DictView::Part::kKeys>},
+                            {"values", dict_view<DictView::Part::kValues>},
+                            {"items", dict_view<DictView::Part::kItems>},
+                            {"copy", dict_copy},
+                            {"pop", dict_pop},
+                            {"popitem", dict_popitem},
+                            {"setdefault", dict_setdefault},
+                            {"update", dict_update},
+                            {"clear", dict_clear}};
+  static const Methods set{{"add", set_add},       {"discard", set_discard}, {"remove", set_discard},
+                           {"update", set_update}, {"copy", set_copy},       {"clear", list_clear}};
+  if (is_tuple(self)) return &tuple;
+  if (is_list(self)) return &list;
+  if (is_dict(self)) return &dict;
+  if (self->kind == SymKind::kSet) return &set;
+  return nullptr;
+}
+
+}  // namespace
+
+bool has_container_method(const Sym& self, const std::string& name) {
+  const Methods* methods = methods_of(self);
+  return methods != nullptr && methods->contains(name);
+}
+
+Sym container_method(Interpreter& interpreter, const Sym& self, const std::string& name,
+                     const CallArguments& arguments) {
+  const Methods* methods = methods_of(self);
+  const auto found = methods ? methods->find(name) : Methods::const_iterator{};
+  if (methods == nullptr || found == methods->end()) {
+    throw_break("unsupported_call", fmt::format("method {} of a {}", name, type_name(self)));
+  }
+  return found->second({interpreter, self, name, arguments});
+}
+
+}  // namespace numlift::frame_eval

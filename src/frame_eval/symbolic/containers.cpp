@@ -1,0 +1,297 @@
+#include "symbolic/containers.h"
+
+#include <algorithm>
+
+#include "numlift/py/py_error.h"
+#include "symbolic/iterators.h"
+#include "symbolic/operators.h"
+#include "symbolic/pure.h"
+#include "symbolic/side_effects.h"
+
+namespace numlift::frame_eval {
+
+using guards::Source;
+using guards::SourcePtr;
+
+Sym make_tuple(std::vector<Sym> items) {
+  auto tuple = std::make_shared<SequenceValue>(SymKind::kTuple);
+  tuple->items = std::move(items);
+  return tuple;
+}
+
+Sym make_list(std::vector<Sym> items) {
+  auto list = std::make_shared<SequenceValue>(SymKind::kList);
+  list->items = std::move(items);
+  return list;
+}
+
+namespace {
+
+bool has_object_type(const Sym& value, PyTypeObject* type) {
+  return value->kind == SymKind::kObject && object_of(value).type() == type;
+}
+
+// Where the parts of an outside container are read from.
+SourcePtr container_source(const Sym& container) {
+  return container->source ? container->source : Source::constant(object_of(container));
+}
+
+void guard_length(Interpreter& interpreter, const Sym& container, int64_t length) {
+  const auto source = container_source(container);
+  interpreter.tracer.guard(source, guards::HasType{Ref::create(reinterpret_cast<PyObject*>(
+                                       object_of(container).type()))},
+                           "its type is used at " + interpreter.location_text());
+  interpreter.tracer.guard(source, guards::HasLength{length},
+                           "its length is used at " + interpreter.location_text());
+}
+
+bool same_key(BorrowedRef a, BorrowedRef b) {
+  if (a.get() == b.get()) return true;
+  if (!is_pure(a) || !is_pure(b)) return false;
+  const int equal = PyObject_RichCompareBool(a, b, Py_EQ);
+  if (equal < 0) PyErr_Clear();
+  return equal == 1;
+}
+
+}  // namespace
+
+bool is_list(const Sym& value) {
+  return value->kind == SymKind::kList || has_object_type(value, &PyList_Type);
+}
+bool is_tuple(const Sym& value) {
+  return value->kind == SymKind::kTuple || has_object_type(value, &PyTuple_Type);
+}
+bool is_dict(const Sym& value) {
+  return value->kind == SymKind::kDict || has_object_type(value, &PyDict_Type);
+}
+bool is_set(const Sym& value) {
+  return value->kind == SymKind::kSet ||
+         (has_object_type(value, &PyFrozenSet_Type) && is_pure(object_of(value)));
+}
+
+std::optional<std::vector<Sym>> open_sequence(Interpreter& interpreter, const Sym& value) {
+  if (value->kind == SymKind::kTuple || value->kind == SymKind::kList) {
+    return as<SequenceValue>(value).items;
+  }
+  std::vector<Sym> items;
+  if (has_object_type(value, &PyTuple_Type)) {
+    // Tuples with a source were opened by the tracer: this is a constant.
+    PyObject* tuple = object_of(value);
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); ++i) {
+      items.push_back(interpreter.object(PyTuple_GET_ITEM(tuple, i)));
+    }
+    return items;
+  }
+  if (has_object_type(value, &PyList_Type)) {
+    PyObject* list = object_of(value);
+    const Py_ssize_t length = PyList_GET_SIZE(list);
+    guard_length(interpreter, value, length);
+    for (Py_ssize_t i = 0; i < length; ++i) {
+      items.push_back(interpreter.tracer.outside(Ref::create(PyList_GET_ITEM(list, i)),
+                                                 Source::item(container_source(value), i)));
+    }
+    return items;
+  }
+  return std::nullopt;
+}
+
+std::vector<Sym> sequence_items(Interpreter& interpreter, const Sym& value) {
+  auto items = open_sequence(interpreter, value);
+  NUMLIFT_CHECK(items.has_value(), "the items of a {}", type_name(value));
+  return std::move(*items);
+}
+
+std::vector<Sym> collect_items(Interpreter& interpreter, const Sym& value) {
+  if (auto items = open_sequence(interpreter, value)) return *items;
+  auto iterator = make_iterator(interpreter, value);
+  std::vector<Sym> items;
+  while (Sym item = iterator->next(interpreter.tracer)) items.push_back(std::move(item));
+  return items;
+}
+
+std::vector<Sym> collect_unordered(Interpreter& interpreter, const Sym& value) {
+  if (value->kind == SymKind::kSet) return as<SequenceValue>(value).items;
+  return collect_items(interpreter, value);
+}
+
+Sym sequence_item(Interpreter& interpreter, const Sym& sequence, const Sym& key) {
+  const bool outside_list = has_object_type(sequence, &PyList_Type);
+  if (key->kind == SymKind::kSlice || has_object_type(key, &PySlice_Type)) {
+    auto items = sequence_items(interpreter, sequence);
+    auto real = interpreter.tracer.as_deep_constant(key, "slice of a sequence at " + interpreter.location_text());
+    if (!real) throw_break("unsupported_value", "slice of a sequence by run-time values");
+    Py_ssize_t start, stop, step;
+    if (PySlice_Unpack(real->get(), &start, &stop, &step) < 0) {
+      PyErr_Clear();
+      throw_break("would_raise", "slice of a sequence");
+    }
+    const Py_ssize_t count =
+        PySlice_AdjustIndices(static_cast<Py_ssize_t>(items.size()), &start, &stop, step);
+    std::vector<Sym> part;
+    for (Py_ssize_t i = 0; i < count; ++i) part.push_back(items[static_cast<size_t>(start + i * step)]);
+    return is_tuple(sequence) ? make_tuple(std::move(part)) : make_list(std::move(part));
+  }
+  int64_t index = concrete_int(interpreter, key, "index into a sequence");
+  int64_t length;
+  if (outside_list) {
+    length = PyList_GET_SIZE(object_of(sequence).get());
+    guard_length(interpreter, sequence, length);
+  } else if (sequence->kind == SymKind::kObject) {
+    length = PyTuple_GET_SIZE(object_of(sequence).get());
+  } else {
+    length = static_cast<int64_t>(as<SequenceValue>(sequence).items.size());
+  }
+  if (index < 0) index += length;
+  if (index < 0 || index >= length) throw_break("would_raise", "sequence index out of range");
+  if (outside_list) {
+    return interpreter.tracer.outside(
+        Ref::create(PyList_GET_ITEM(object_of(sequence).get(), index)),
+        Source::item(container_source(sequence), index));
+  }
+  if (sequence->kind == SymKind::kObject) {
+    return interpreter.object(PyTuple_GET_ITEM(object_of(sequence).get(), index));
+  }
+  return as<SequenceValue>(sequence).items[static_cast<size_t>(index)];
+}
+
+// ---------------------------------------------------------------- dicts
+
+Sym constant_key(Interpreter& interpreter, const Sym& key) {
+  Sym known = concrete(interpreter, key, "a key of a dict or set");
+  std::optional<Ref> real;
+  if (known->kind == SymKind::kTuple) {
+    real = interpreter.tracer.as_deep_constant(known, "a key at " + interpreter.location_text());
+    if (real && !is_pure(*real)) real.reset();
+  } else if (known->kind == SymKind::kObject &&
+             (is_pure(object_of(known)) || compares_by_identity(object_of(known)))) {
+    real = real_object(interpreter, known, "a key");
+  }
+  if (!real) throw_break("unsupported_value", "a " + type_name(key) + " as key of a dict or set");
+  if (known->kind == SymKind::kObject) return known;
+  if (PyObject_Hash(real->get()) == -1) {
+    PyErr_Clear();
+    throw_break("would_raise", "unhashable type");
+  }
+  return interpreter.tracer.constant(std::move(*real));
+}
+
+std::vector<std::pair<Sym, Sym>> dict_items(Interpreter& interpreter, const Sym& dict) {
+  if (dict->kind == SymKind::kDict) return as<DictValue>(dict).items;
+  PyObject* real = object_of(dict);
+  interpreter.guard_key_order(container_source(dict), real);
+  std::vector<std::pair<Sym, Sym>> items;
+  PyObject *key, *value;
+  Py_ssize_t position = 0;
+  while (PyDict_Next(real, &position, &key, &value)) {
+    if (!is_pure(key) && !compares_by_identity(key)) {
+      throw_break("unsupported_value", "a dict with keys of user classes");
+    }
+    items.emplace_back(interpreter.object(key),
+                       interpreter.tracer.outside(Ref::create(value),
+                                                  Source::dict_item(container_source(dict), key)));
+  }
+  return items;
+}
+
+Sym find_in_dict(Interpreter& interpreter, const Sym& dict, const Sym& key) {
+  const Sym known = constant_key(interpreter, key);
+  BorrowedRef real_key = object_of(known);
+  if (dict->kind == SymKind::kDict) {
+    for (const auto& [own, value] : as<DictValue>(dict).items) {
+      if (same_key(object_of(own), real_key)) return value;
+    }
+    return nullptr;
+  }
+  PyObject* real = object_of(dict);
+  // Keys of user classes could run their __eq__ in the lookup.
+  PyObject *own, *value;
+  Py_ssize_t position = 0;
+  while (PyDict_Next(real, &position, &own, &value)) {
+    if (!is_pure(own) && !compares_by_identity(own)) {
+      throw_break("unsupported_value", "a dict with keys of user classes");
+    }
+  }
+  interpreter.tracer.guard(container_source(dict),
+                           guards::HasType{Ref::create(reinterpret_cast<PyObject*>(&PyDict_Type))},
+                           "it is read as a dict at " + interpreter.location_text());
+  const auto source = Source::dict_item(container_source(dict), real_key);
+  PyObject* found = PyDict_GetItemWithError(real, real_key);
+  if (found == nullptr) {
+    PyErr_Clear();
+    interpreter.tracer.guard(source, guards::IsAbsent{}, "the key is absent at " + interpreter.location_text());
+    return nullptr;
+  }
+  return interpreter.tracer.outside(Ref::create(found), source);
+}
+
+int64_t dict_length(Interpreter& interpreter, const Sym& dict) {
+  if (dict->kind == SymKind::kDict) return static_cast<int64_t>(as<DictValue>(dict).items.size());
+  const int64_t length = PyDict_Size(object_of(dict).get());
+  guard_length(interpreter, dict, length);
+  return length;
+}
+
+void dict_set(Interpreter& interpreter, DictValue& dict, const Sym& key, const Sym& value) {
+  const Sym known = constant_key(interpreter, key);
+  for (auto& [own, content] : dict.items) {
+    if (same_key(object_of(own), object_of(known))) {
+      content = value;
+      return;
+    }
+  }
+  dict.items.emplace_back(known, value);
+}
+
+bool dict_remove(Interpreter& interpreter, DictValue& dict, const Sym& key) {
+  const Sym known = constant_key(interpreter, key);
+  for (auto item = dict.items.begin(); item != dict.items.end(); ++item) {
+    if (same_key(object_of(item->first), object_of(known))) {
+      dict.items.erase(item);
+      return true;
+    }
+  }
+  return false;
+}
+
+Sym DictView::next(Tracer&) { throw_break("would_raise", "next() of a dict view"); }
+
+std::vector<Sym> DictView::items(Interpreter& interpreter) const {
+  std::vector<Sym> result;
+  for (auto& [key, value] : dict_items(interpreter, dict)) {
+    switch (part) {
+      case Part::kKeys: result.push_back(key); break;
+      case Part::kValues: result.push_back(value); break;
+      case Part::kItems: result.push_back(make_tuple({key, value})); break;
+    }
+  }
+  return result;
+}
+
+// ---------------------------------------------------------------- sets
+
+Sym make_set(Interpreter& interpreter, const std::vector<Sym>& items) {
+  auto set = std::make_shared<SequenceValue>(SymKind::kSet);
+  for (const Sym& item : items) {
+    Sym known = constant_key(interpreter, item);
+    if (!set_contains(interpreter, set, known)) set->items.push_back(std::move(known));
+  }
+  return set;
+}
+
+bool set_contains(Interpreter& interpreter, const Sym& set, const Sym& item) {
+  const Sym known = constant_key(interpreter, item);
+  if (set->kind == SymKind::kObject) {
+    const int found = PySet_Contains(object_of(set), object_of(known));
+    if (found < 0) {
+      PyErr_Clear();
+      throw_break("would_raise", "unhashable type");
+    }
+    return found == 1;
+  }
+  const auto& items = as<SequenceValue>(set).items;
+  return std::any_of(items.begin(), items.end(), [&](const Sym& own) {
+    return same_key(object_of(own), object_of(known));
+  });
+}
+
+}  // namespace numlift::frame_eval

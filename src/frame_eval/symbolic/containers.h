@@ -1,0 +1,55 @@
+// Lists, tuples, dicts and sets: those made in the frame, and those from outside (read only, guarded by
+// length and item).
+#pragma once
+
+#include "symbolic/calls.h"
+#include "symbolic/interpreter.h"
+
+namespace numlift::frame_eval {
+
+Sym make_tuple(std::vector<Sym> items);
+Sym make_list(std::vector<Sym> items);
+// Constant items, equal ones once.
+Sym make_set(Interpreter& interpreter, const std::vector<Sym>& items);
+
+// The items of a tuple or list of either kind; nullopt for everything else.
+std::optional<std::vector<Sym>> open_sequence(Interpreter& interpreter, const Sym& value);
+// The items of what is_list() or is_tuple() holds for.
+std::vector<Sym> sequence_items(Interpreter& interpreter, const Sym& value);
+// The items of anything that can be iterated to its end now.
+std::vector<Sym> collect_items(Interpreter& interpreter, const Sym& value);
+// As that, for callers to whom the order does not matter (a set has none that is known).
+std::vector<Sym> collect_unordered(Interpreter& interpreter, const Sym& value);
+
+bool is_list(const Sym& value);   // exact list of either kind
+bool is_tuple(const Sym& value);
+bool is_dict(const Sym& value);
+bool is_set(const Sym& value);    // set made inside, or a constant frozenset
+
+Sym sequence_item(Interpreter& interpreter, const Sym& sequence, const Sym& key);
+
+// A key or set item: the real object it is.
+Sym constant_key(Interpreter& interpreter, const Sym& key);
+std::vector<std::pair<Sym, Sym>> dict_items(Interpreter& interpreter, const Sym& dict);
+Sym find_in_dict(Interpreter& interpreter, const Sym& dict, const Sym& key);  // null: absent
+int64_t dict_length(Interpreter& interpreter, const Sym& dict);
+void dict_set(Interpreter& interpreter, DictValue& dict, const Sym& key, const Sym& value);
+bool dict_remove(Interpreter& interpreter, DictValue& dict, const Sym& key);
+bool set_contains(Interpreter& interpreter, const Sym& set, const Sym& item);
+
+// A method of a list, tuple, dict or set by name (of those made inside also the changing ones).
+Sym container_method(Interpreter& interpreter, const Sym& self, const std::string& name,
+                     const CallArguments& arguments);
+bool has_container_method(const Sym& self, const std::string& name);
+
+// dict.keys(), .values(), .items(): shows the dict as it is when it is looked at.
+struct DictView : IteratorValue {
+  enum class Part : uint8_t { kKeys, kValues, kItems };
+  DictView(Sym dict, Part part) : dict(std::move(dict)), part(part) {}
+  Sym next(Tracer& tracer) override;
+  std::vector<Sym> items(Interpreter& interpreter) const;
+  Sym dict;
+  Part part;
+};
+
+}  // namespace numlift::frame_eval

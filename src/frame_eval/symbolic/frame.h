@@ -1,0 +1,57 @@
+// A frame while it is traced: bytecode, slots, stack. Root and inlined frames are alike.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "symbolic/value.h"
+
+namespace numlift::frame_eval {
+
+struct Frame {
+  std::shared_ptr<const Bytecode> bytecode;
+  Ref globals;  // dict
+  std::string file, name;
+  // By slot: locals, cells, free variables. Null: unset.
+  std::vector<Sym> slots;
+  std::vector<std::shared_ptr<CellValue>> closure;
+  std::vector<Sym> stack;
+  Ref keyword_names;  // for the next Call
+  size_t next = 0;    // index of the instruction that runs next
+  bool done = false;  // it has returned
+  std::unordered_map<size_t, int64_t> trips;  // of running loops, by the place of their head
+
+  void push(Sym value) { stack.push_back(std::move(value)); }
+  Sym pop();
+  // depth 1 is the top.
+  Sym& peek(int depth = 1);
+  // The `count` values on top, in the order they were pushed.
+  std::vector<Sym> pop_many(int count);
+};
+
+// What stands where CPython has NULL on the stack. One object.
+const Sym& null_value();
+inline bool is_null(const Sym& value) { return value->kind == SymKind::kNull; }
+
+struct CallArguments {
+  std::vector<Sym> positional;
+  std::vector<std::pair<Ref, Sym>> keywords;
+};
+
+// What a call of a Python function needs to know of it.
+struct FunctionParts {
+  Ref code, globals;
+  std::vector<std::shared_ptr<CellValue>> closure;
+  std::vector<Sym> defaults;
+  std::vector<std::pair<Ref, Sym>> kwdefaults;
+};
+
+// A frame with the arguments bound as Python binds them. Throws Break when Python would raise.
+std::unique_ptr<Frame> make_frame(const FunctionParts& function, CallArguments arguments);
+// A frame with unset slots.
+std::unique_ptr<Frame> make_empty_frame(BorrowedRef code, Ref globals,
+                                        std::vector<std::shared_ptr<CellValue>> closure);
+
+}  // namespace numlift::frame_eval

@@ -1,0 +1,240 @@
+// Building and unpacking of containers, slices, strings.
+#include "numlift/py/py_error.h"
+#include "symbolic/containers.h"
+#include "symbolic/interpreter.h"
+#include "symbolic/iterators.h"
+#include "symbolic/operators.h"
+#include "symbolic/pure.h"
+
+namespace numlift::frame_eval {
+
+namespace {
+
+void build_tuple(Interpreter&, Frame& frame, const Instruction& instruction) {
+  frame.push(make_tuple(frame.pop_many(instruction.arg)));
+}
+void build_list(Interpreter&, Frame& frame, const Instruction& instruction) {
+  frame.push(make_list(frame.pop_many(instruction.arg)));
+}
+void build_set(Interpreter& interpreter, Frame& frame, const Instruction& instruction) {
+  frame.push(make_set(interpreter, frame.pop_many(instruction.arg)));
+}
+
+void build_map(Interpreter& interpreter, Frame& frame, const Instruction& instruction) {
+  auto items = frame.pop_many(2 * instruction.arg);
+  auto dict = std::make_shared<DictValue>();
+  for (size_t i = 0; i < items.size(); i += 2) dict_set(interpreter, *dict, items[i], items[i + 1]);
+  frame.push(std::move(dict));
+}
+
+void build_const_key_map(Interpreter& interpreter, Frame& frame, const Instruction& instruction) {
+  Sym keys = frame.pop();
+  auto values = frame.pop_many(instruction.arg);
+  auto names = sequence_items(interpreter, keys);
+  auto dict = std::make_shared<DictValue>();
+  for (size_t i = 0; i < values.size(); ++i) dict_set(interpreter, *dict, names[i], values[i]);
+  frame.push(std::move(dict));
+}
+
+void build_slice(Interpreter& interpreter, Frame& frame, const Instruction& instruction) {
+  Sym step = instruction.arg == 3 ? frame.pop() : interpreter.none();
+  Sym stop = frame.pop(), start = frame.pop();
+  frame.push(std::make_shared<SliceValue>(start, stop, step));
+}
+
+// ---- strings: of constants only
+
+Ref formattable(Interpreter& interpreter, const Sym& value) {
+  auto real = pure_constant(interpreter, value, "a formatted string");
+  if (!real) throw_break("unsupported_value", fmt::format("a {} in a formatted string", type_name(value)));
+  return *real;
+}
+
+void build_string(Interpreter& interpreter, Frame& frame, const Instruction& instruction) {
+  Ref parts = checked(PyList_New(0));
+  for (const Sym& part : frame.pop_many(instruction.arg)) {
+    check_status(PyList_Append(parts.get(), formattable(interpreter, part).get()));
+  }
+  Ref empty = checked(PyUnicode_FromString(""));
+  frame.push(interpreter.tracer.constant(must(PyUnicode_Join(empty.get(), parts.get()))));
+}
+
+Ref convert(BorrowedRef value, int conversion) {
+  switch (conversion) {
+    case 1: return must(PyObject_Str(value));
+    case 2: return must(PyObject_Repr(value));
+    case 3: return must(PyObject_ASCII(value));
+    default: return Ref::create(value);
+  }
+}
+
+void format_value(Interpreter& interpreter, Frame& frame, const Instruction& instruction) {
+  Ref spec;
+  if (instruction.arg & 4) spec = formattable(interpreter, frame.pop());
+  Ref value = convert(formattable(interpreter, frame.pop()), instruction.arg & 3);
+  frame.push(interpreter.tracer.constant(must(PyObject_Format(value.get(), spec.get()))));
+}
+
+void convert_value(Interpreter& interpreter, Frame& frame, const Instruction& instruction) {
+  frame.push(interpreter.tracer.constant(convert(formattable(interpreter, frame.pop()), instruction.arg)));
+}
+
+void format_simple(Interpreter& interpreter, Frame& frame, const Instruction&) {
+  Ref value = formattable(interpreter, frame.pop());
+  frame.push(interpreter.tracer.constant(must(PyObject_Format(value.get(), nullptr))));
+}
+
+void format_with_spec(Interpreter& interpreter, Frame& frame, const Instruction&) {
+  Ref spec = formattable(interpreter, frame.pop());
+  Ref value = formattable(interpreter, frame.pop());
+  frame.push(interpreter.tracer.constant(must(PyObject_Format(value.get(), spec.get()))));
+}
+
+// ---- additions to a container on the stack (those of a display or comprehension)
+
+void list_append(Interpreter&, Frame& frame, const Instruction& instruction) {
+  Sym item = frame.pop();
+  as<SequenceValue>(frame.peek(instruction.arg)).items.push_back(item);
+}
+
+void list_extend(Interpreter& interpreter, Frame& frame, const Instruction& instruction) {
+  Sym more = frame.pop();
+  auto items = collect_items(interpreter, more);
+  auto& list = as<SequenceValue>(frame.peek(instruction.arg)).items;
+  list.insert(list.end(), items.begin(), items.end());
+}
+
+void list_to_tuple(Interpreter& interpreter, Frame& frame, const Instruction&) {
+  Sym list = frame.pop();
+  frame.push(make_tuple(sequence_items(interpreter, list)));
+}
+
+void set_add(Interpreter& interpreter, Frame& frame, const Instruction& instruction) {
+  Sym item = constant_key(interpreter, frame.pop());
+  const Sym& set = frame.peek(instruction.arg);
+  if (!set_contains(interpreter, set, item)) as<SequenceValue>(set).items.push_back(item);
+}
+
+void set_update(Interpreter& interpreter, Frame& frame, const Instruction& instruction) {
+  Sym more = frame.pop();
+  const Sym set = frame.peek(instruction.arg);
+  for (const Sym& item : collect_unordered(interpreter, more)) {
+    Sym known = constant_key(interpreter, item);
+    if (!set_contains(interpreter, set, known)) as<SequenceValue>(set).items.push_back(known);
+  }
+}
+
+void map_add(Interpreter& interpreter, Frame& frame, const Instruction& instruction) {
+  Sym value = frame.pop(), key = frame.pop();
+  dict_set(interpreter, as<DictValue>(frame.peek(instruction.arg)), key, value);
+}
+
+void add_to_dict(Interpreter& interpreter, Frame& frame, int depth, bool unique) {
+  Sym more = frame.pop();
+  if (!is_dict(more)) throw_break("unsupported_value", "** of a " + type_name(more));
+  const Sym dict = frame.peek(depth);
+  for (const auto& [key, value] : dict_items(interpreter, more)) {
+    if (unique && find_in_dict(interpreter, dict, key)) throw_break("would_raise", "a keyword is given twice");
+    dict_set(interpreter, as<DictValue>(dict), key, value);
+  }
+}
+void dict_update(Interpreter& interpreter, Frame& frame, const Instruction& instruction) {
+  add_to_dict(interpreter, frame, instruction.arg, false);
+}
+void dict_merge(Interpreter& interpreter, Frame& frame, const Instruction& instruction) {
+  add_to_dict(interpreter, frame, instruction.arg, true);
+}
+
+// ---- unpacking
+
+void push_reversed(Frame& frame, const std::vector<Sym>& items) {
+  for (auto item = items.rbegin(); item != items.rend(); ++item) frame.push(*item);
+}
+
+void unpack_sequence(Interpreter& interpreter, Frame& frame, const Instruction& instruction) {
+  Sym value = frame.pop();
+  auto items = collect_items(interpreter, value);
+  if (items.size() != static_cast<size_t>(instruction.arg)) {
+    throw_break("would_raise", fmt::format("{} values are unpacked to {} names", items.size(), instruction.arg));
+  }
+  push_reversed(frame, items);
+}
+
+void unpack_ex(Interpreter& interpreter, Frame& frame, const Instruction& instruction) {
+  const auto before = static_cast<size_t>(instruction.arg & 0xFF);
+  const auto after = static_cast<size_t>(instruction.arg >> 8);
+  Sym value = frame.pop();
+  auto items = collect_items(interpreter, value);
+  if (items.size() < before + after) throw_break("would_raise", "too few values to unpack");
+  std::vector<Sym> parts(items.begin(), items.begin() + static_cast<std::ptrdiff_t>(before));
+  parts.push_back(make_list({items.begin() + static_cast<std::ptrdiff_t>(before),
+                             items.end() - static_cast<std::ptrdiff_t>(after)}));
+  parts.insert(parts.end(), items.end() - static_cast<std::ptrdiff_t>(after), items.end());
+  push_reversed(frame, parts);
+}
+
+// ---- match statements
+
+void get_len(Interpreter& interpreter, Frame& frame, const Instruction&) {
+  frame.push(length_of(interpreter, frame.peek()));
+}
+
+void match_sequence(Interpreter& interpreter, Frame& frame, const Instruction&) {
+  Ref type = type_of(interpreter, frame.peek());
+  const auto flags = reinterpret_cast<PyTypeObject*>(type.get())->tp_flags;
+  frame.push(interpreter.boolean((flags & Py_TPFLAGS_SEQUENCE) != 0));
+}
+
+void match_mapping(Interpreter& interpreter, Frame& frame, const Instruction&) {
+  Ref type = type_of(interpreter, frame.peek());
+  const auto flags = reinterpret_cast<PyTypeObject*>(type.get())->tp_flags;
+  frame.push(interpreter.boolean((flags & Py_TPFLAGS_MAPPING) != 0));
+}
+
+void match_keys(Interpreter& interpreter, Frame& frame, const Instruction&) {
+  const Sym keys = frame.peek(1), mapping = frame.peek(2);
+  if (!is_dict(mapping)) throw_break("unsupported_value", "a pattern of keys on a " + type_name(mapping));
+  std::vector<Sym> values;
+  for (const Sym& key : sequence_items(interpreter, keys)) {
+    Sym value = find_in_dict(interpreter, mapping, key);
+    if (!value) {
+      frame.push(interpreter.none());
+      return;
+    }
+    values.push_back(std::move(value));
+  }
+  frame.push(make_tuple(std::move(values)));
+}
+
+}  // namespace
+
+void install_build(HandlerTable& table) {
+  auto set = [&](Instr op, InstructionHandler handler) { table[static_cast<size_t>(op)] = handler; };
+  set(Instr::kBuildTuple, build_tuple);
+  set(Instr::kBuildList, build_list);
+  set(Instr::kBuildSet, build_set);
+  set(Instr::kBuildMap, build_map);
+  set(Instr::kBuildConstKeyMap, build_const_key_map);
+  set(Instr::kBuildString, build_string);
+  set(Instr::kBuildSlice, build_slice);
+  set(Instr::kFormatValue, format_value);
+  set(Instr::kConvertValue, convert_value);
+  set(Instr::kFormatSimple, format_simple);
+  set(Instr::kFormatWithSpec, format_with_spec);
+  set(Instr::kListAppend, list_append);
+  set(Instr::kListExtend, list_extend);
+  set(Instr::kListToTuple, list_to_tuple);
+  set(Instr::kSetAdd, set_add);
+  set(Instr::kSetUpdate, set_update);
+  set(Instr::kMapAdd, map_add);
+  set(Instr::kDictUpdate, dict_update);
+  set(Instr::kDictMerge, dict_merge);
+  set(Instr::kUnpackSequence, unpack_sequence);
+  set(Instr::kUnpackEx, unpack_ex);
+  set(Instr::kGetLen, get_len);
+  set(Instr::kMatchSequence, match_sequence);
+  set(Instr::kMatchMapping, match_mapping);
+  set(Instr::kMatchKeys, match_keys);
+}
+
+}  // namespace numlift::frame_eval

@@ -1,0 +1,90 @@
+// Iteration and generators.
+#include "numlift/support/options.h"
+#include "symbolic/interpreter.h"
+#include "symbolic/iterators.h"
+#include "symbolic/pure.h"
+
+namespace numlift::frame_eval {
+
+namespace {
+
+void get_iter(Interpreter& interpreter, Frame& frame, const Instruction&) {
+  Sym value = frame.pop();
+  frame.push(make_iterator(interpreter, value));
+}
+
+void for_iter(Interpreter& interpreter, Frame& frame, const Instruction& instruction) {
+  if (frame.peek()->kind != SymKind::kIterator) {
+    throw_break("unsupported_value", "iteration over a " + type_name(frame.peek()));
+  }
+  if (Sym item = as<IteratorValue>(frame.peek()).next(interpreter.tracer)) {
+    const int64_t limit = options().unroll_limit;
+    // A loop is known by the place of its head; one that runs too often is not unrolled.
+    if (++frame.trips[frame.next] > limit) {
+      throw_break("too_long", fmt::format("a loop that runs more than {} times", limit));
+    }
+    frame.push(std::move(item));
+    return;
+  }
+  frame.trips.erase(frame.next);
+  // What the exhausted loop leaves on the stack for the instructions at the target depends on the
+  // version; the stack effect tells.
+  const int effect = stack_effect(instruction, true);
+  if (effect < 0) {
+    frame.pop_many(-effect);
+  } else {
+    for (int i = 0; i < effect; ++i) frame.push(null_value());
+  }
+  frame.next = static_cast<size_t>(instruction.target);
+}
+
+void pop_by_effect(Interpreter&, Frame& frame, const Instruction& instruction) {
+  frame.pop_many(-stack_effect(instruction, false));
+}
+
+// The frame is a generator's: making the generator is the caller's part, the rest goes on here.
+void return_generator(Interpreter& interpreter, Frame& frame, const Instruction&) {
+  frame.push(interpreter.none());  // dropped by the POP_TOP that follows
+}
+
+void get_yield_from_iter(Interpreter& interpreter, Frame& frame, const Instruction& instruction) {
+  get_iter(interpreter, frame, instruction);
+}
+
+// `yield from`: gives on what the inner iterator gives, then leaves its result.
+void send(Interpreter& interpreter, Frame& frame, const Instruction& instruction) {
+  Sym sent = frame.pop();
+  const Sym inner = frame.peek();
+  if (!is_object(sent, Py_None) || inner->kind != SymKind::kIterator) {
+    throw_break("unsupported_instruction", "send() into a generator");
+  }
+  if (Sym item = as<IteratorValue>(inner).next(interpreter.tracer)) {
+    frame.push(std::move(item));
+    return;
+  }
+  // As for loops: whether the iterator is gone at the target depends on the version.
+  if (stack_effect(instruction, true) < 0) frame.pop();
+  frame.push(generator_result(interpreter, inner));
+  frame.next = static_cast<size_t>(instruction.target);
+}
+
+void end_send(Interpreter&, Frame& frame, const Instruction&) {
+  Sym result = frame.pop();
+  frame.peek() = std::move(result);
+}
+
+}  // namespace
+
+void install_iter(HandlerTable& table) {
+  auto set = [&](Instr op, InstructionHandler handler) { table[static_cast<size_t>(op)] = handler; };
+  set(Instr::kGetIter, get_iter);
+  set(Instr::kForIter, for_iter);
+  set(Instr::kEndFor, pop_by_effect);
+  set(Instr::kPopIter, pop_by_effect);
+  set(Instr::kSend, send);
+  set(Instr::kEndSend, end_send);
+  set(Instr::kReturnGenerator, return_generator);
+  set(Instr::kGetYieldFromIter, get_yield_from_iter);
+}
+
+}  // namespace numlift::frame_eval

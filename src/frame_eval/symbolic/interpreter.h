@@ -1,0 +1,86 @@
+// The symbolic interpreter: runs canonical bytecode on symbolic values. It knows Python; what NumPy
+// does is behind numpy_calls.h, what the graph is behind tracer.h.
+//
+// One Interpreter serves one trace. It runs no user code and changes nothing outside; a handler that
+// cannot go on throws Break.
+#pragma once
+
+#include <array>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+
+#include "numlift/guards/source.h"
+#include "symbolic/frame.h"
+#include "symbolic/tracer.h"
+
+namespace numlift::frame_eval {
+
+class Interpreter {
+ public:
+  explicit Interpreter(Tracer& tracer);
+
+  Tracer& tracer;
+
+  // The call that is traced: `function` with its arguments bound already.
+  Sym run_root(BorrowedRef function, const guards::CallInputs& inputs);
+  // Runs an inlined frame to its end.
+  Sym run(Frame& frame);
+  // Runs until the next yield (its value) or the return (frame.done; the returned value).
+  Sym resume(Frame& frame);
+
+  const Sym& none() const { return none_; }
+  Sym boolean(bool value) const { return value ? true_ : false_; }
+  Sym integer(int64_t value);
+  Sym text(const std::string& value);
+  Sym object(BorrowedRef object) { return tracer.constant(Ref::create(object)); }
+
+  // A global of the frame's module, or the builtin when absent there.
+  Sym load_global(const Frame& frame, BorrowedRef name);
+  // The cells of an outside function: one symbolic cell per real cell. `source` null: the root.
+  std::vector<std::shared_ptr<CellValue>> open_closure(BorrowedRef function,
+                                                       const guards::SourcePtr& source);
+  // Its content; throws Break when empty.
+  Sym read_cell(CellValue& cell);
+
+  // Guards what an iteration over an outside dict relies on: its keys and their order.
+  void guard_key_order(const guards::SourcePtr& source, BorrowedRef dict);
+
+  Frame* current_frame() const { return current_; }
+  std::string location_text() const { return tracer.location_text(); }
+
+ private:
+  Sym run_instructions(Frame& frame);
+  Sym open_keywords(BorrowedRef dict, const guards::SourcePtr& source);
+  void locate(const Frame& frame);
+  static void check_yield(const Frame& frame, const Instruction& instruction);
+
+  struct OutsideCell {
+    std::shared_ptr<CellValue> value;
+    guards::SourcePtr source;
+  };
+
+  Sym none_, true_, false_;
+  std::unordered_map<PyObject*, OutsideCell> cells_;  // by real cell
+  std::map<std::pair<PyObject*, PyObject*>, Sym> globals_;  // by (dict, interned name)
+  Frame* current_ = nullptr;
+  int depth_ = 0;
+  int64_t instructions_ = 0;
+};
+
+// ---- handlers of instructions, by family (handlers_*.cpp)
+using InstructionHandler = void (*)(Interpreter&, Frame&, const Instruction&);
+using HandlerTable = std::array<InstructionHandler, 256>;
+void install_load_store(HandlerTable& table);
+void install_arith(HandlerTable& table);
+void install_call(HandlerTable& table);
+void install_build(HandlerTable& table);
+void install_control(HandlerTable& table);
+void install_exception(HandlerTable& table);
+void install_iter(HandlerTable& table);
+
+std::string utf8_text(BorrowedRef text);
+
+}  // namespace numlift::frame_eval

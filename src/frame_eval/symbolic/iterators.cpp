@@ -1,0 +1,276 @@
+#include "symbolic/iterators.h"
+
+#include "numlift/numpy_shim/numpy.h"
+#include "numlift/py/py_error.h"
+#include "symbolic/containers.h"
+#include "symbolic/numpy_calls.h"
+#include "symbolic/operators.h"
+#include "symbolic/pure.h"
+
+namespace numlift::frame_eval {
+
+namespace {
+
+struct ListIterator : IteratorValue {
+  explicit ListIterator(std::vector<Sym> items) : items(std::move(items)) {}
+  Sym next(Tracer&) override { return position < items.size() ? items[position++] : nullptr; }
+  std::vector<Sym> items;
+  size_t position = 0;
+};
+
+// Elements are read when their turn comes: the loop may have stored to the array.
+struct ArrayIterator : IteratorValue {
+  ArrayIterator(Sym array, int64_t count) : array(std::move(array)), count(count) {}
+  Sym next(Tracer& tracer) override {
+    if (position >= count) return nullptr;
+    return numpy_get_item(tracer, array, tracer.constant(checked(PyLong_FromLongLong(position++))));
+  }
+  Sym array;
+  int64_t count;
+  int64_t position = 0;
+};
+
+// A list made in the frame may change while it is iterated: items are looked up one by one.
+struct LiveListIterator : IteratorValue {
+  explicit LiveListIterator(Sym list) : list(std::move(list)) {}
+  Sym next(Tracer&) override {
+    if (!list) return nullptr;
+    const auto& items = as<SequenceValue>(list).items;
+    if (position < items.size()) return items[position++];
+    list = nullptr;  // exhausted for good
+    return nullptr;
+  }
+  Sym list;
+  size_t position = 0;
+};
+
+struct LiveDictIterator : IteratorValue {
+  LiveDictIterator(Interpreter& interpreter, Sym dict, std::vector<Sym> items)
+      : interpreter(interpreter), dict(std::move(dict)), items(std::move(items)) {}
+  Sym next(Tracer&) override {
+    if (position >= items.size()) return nullptr;
+    if (dict->kind == SymKind::kDict && as<DictValue>(dict).items.size() != items.size()) {
+      throw_break("would_raise", "a dict changes its size while it is iterated");
+    }
+    return items[position++];
+  }
+  Interpreter& interpreter;
+  Sym dict;
+  std::vector<Sym> items;
+  size_t position = 0;
+};
+
+// range, str, bytes: real objects without user code.
+struct PureIterator : IteratorValue {
+  explicit PureIterator(Ref iterator) : iterator(std::move(iterator)) {}
+  Sym next(Tracer& tracer) override {
+    PyObject* item = PyIter_Next(iterator.get());
+    if (item == nullptr && PyErr_Occurred()) throw PyError();
+    return item == nullptr ? nullptr : tracer.constant(Ref::steal(item));
+  }
+  Ref iterator;
+};
+
+struct EnumerateIterator : IteratorValue {
+  EnumerateIterator(Interpreter& interpreter, std::shared_ptr<IteratorValue> values, int64_t count)
+      : interpreter(interpreter), values(std::move(values)), count(count) {}
+  Sym next(Tracer& tracer) override {
+    Sym value = values->next(tracer);
+    return value ? make_tuple({interpreter.integer(count++), std::move(value)}) : nullptr;
+  }
+  Interpreter& interpreter;
+  std::shared_ptr<IteratorValue> values;
+  int64_t count;
+};
+
+struct ZipIterator : IteratorValue {
+  Sym next(Tracer& tracer) override {
+    std::vector<Sym> items;
+    for (size_t i = 0; i < parts.size(); ++i) {
+      Sym item = parts[i]->next(tracer);
+      if (!item) {
+        if (strict) check_all_exhausted(tracer, i);
+        return nullptr;
+      }
+      items.push_back(std::move(item));
+    }
+    return parts.empty() ? nullptr : make_tuple(std::move(items));
+  }
+  void check_all_exhausted(Tracer& tracer, size_t first) {
+    bool uneven = first > 0;
+    for (size_t i = first + 1; i < parts.size() && !uneven; ++i) uneven = parts[i]->next(tracer) != nullptr;
+    if (uneven) throw_break("would_raise", "zip() arguments have different lengths");
+  }
+  std::vector<std::shared_ptr<IteratorValue>> parts;
+  bool strict = false;
+};
+
+struct MapIterator : IteratorValue {
+  explicit MapIterator(Interpreter& interpreter) : interpreter(interpreter) {}
+  Sym next(Tracer& tracer) override {
+    CallArguments arguments;
+    for (auto& part : parts) {
+      Sym item = part->next(tracer);
+      if (!item) return nullptr;
+      arguments.positional.push_back(std::move(item));
+    }
+    return call_value(interpreter, function, std::move(arguments));
+  }
+  Interpreter& interpreter;
+  Sym function;
+  std::vector<std::shared_ptr<IteratorValue>> parts;
+};
+
+struct FilterIterator : IteratorValue {
+  explicit FilterIterator(Interpreter& interpreter) : interpreter(interpreter) {}
+  Sym next(Tracer& tracer) override {
+    while (Sym item = values->next(tracer)) {
+      const Sym verdict =
+          is_object(function, Py_None) ? item : call_value(interpreter, function, {{item}, {}});
+      if (truth(interpreter, verdict)) return item;
+    }
+    return nullptr;
+  }
+  Interpreter& interpreter;
+  Sym function;
+  std::shared_ptr<IteratorValue> values;
+};
+
+struct GeneratorValue : IteratorValue {
+  GeneratorValue(Interpreter& interpreter, std::unique_ptr<Frame> frame)
+      : interpreter(interpreter), frame(std::move(frame)) {}
+  Sym next(Tracer&) override {
+    if (!frame || frame->done) return nullptr;
+    if (running) throw_break("would_raise", "generator already executing");
+    if (started) frame->push(interpreter.none());  // what the yield expression gives
+    started = running = true;
+    Sym value = interpreter.resume(*frame);
+    running = false;
+    if (!frame->done) return value;
+    result = std::move(value);
+    return nullptr;
+  }
+  Interpreter& interpreter;
+  std::unique_ptr<Frame> frame;
+  Sym result;
+  bool started = false, running = false;
+};
+
+std::vector<std::shared_ptr<IteratorValue>> make_iterators(Interpreter& interpreter,
+                                                           const std::vector<Sym>& values) {
+  std::vector<std::shared_ptr<IteratorValue>> iterators;
+  for (const Sym& value : values) iterators.push_back(make_iterator(interpreter, value));
+  return iterators;
+}
+
+}  // namespace
+
+std::shared_ptr<IteratorValue> make_iterator(Interpreter& interpreter, const Sym& value) {
+  if (is_numpy_value(value)) {
+    return std::make_shared<ArrayIterator>(value, numpy_row_count(interpreter.tracer, value));
+  }
+  switch (value->kind) {
+    case SymKind::kList: return std::make_shared<LiveListIterator>(value);
+    case SymKind::kTuple: return std::make_shared<ListIterator>(as<SequenceValue>(value).items);
+    case SymKind::kSet:
+      if (as<SequenceValue>(value).items.size() > 1) {
+        throw_break("unsupported_value", "iteration over a set, whose order is not known");
+      }
+      return std::make_shared<ListIterator>(as<SequenceValue>(value).items);
+    case SymKind::kDict: {
+      std::vector<Sym> keys;
+      for (const auto& [key, item] : as<DictValue>(value).items) keys.push_back(key);
+      return std::make_shared<LiveDictIterator>(interpreter, value, std::move(keys));
+    }
+    case SymKind::kIterator:
+      if (auto* view = dynamic_cast<DictView*>(value.get())) {
+        return std::make_shared<LiveDictIterator>(interpreter, view->dict, view->items(interpreter));
+      }
+      return std::static_pointer_cast<IteratorValue>(value);
+    case SymKind::kObject: {
+      if (is_dict(value)) {
+        std::vector<Sym> keys;
+        for (const auto& [key, item] : dict_items(interpreter, value)) keys.push_back(key);
+        return std::make_shared<ListIterator>(std::move(keys));
+      }
+      if (auto items = open_sequence(interpreter, value)) {
+        return std::make_shared<ListIterator>(std::move(*items));
+      }
+      BorrowedRef object = object_of(value);
+      PyTypeObject* type = object.type();
+      if (type == &PyRange_Type || type == &PyUnicode_Type || type == &PyBytes_Type) {
+        real_object(interpreter, value, "it is iterated");
+        return std::make_shared<PureIterator>(must(PyObject_GetIter(object)));
+      }
+      if (type->tp_iter == nullptr && type->tp_as_sequence == nullptr) {
+        throw_break("would_raise", fmt::format("a {} is not iterable", type->tp_name));
+      }
+      break;
+    }
+    case SymKind::kNull:
+    case SymKind::kArray:
+    case SymKind::kScalar:
+    case SymKind::kSize:
+    case SymKind::kSlice:
+    case SymKind::kFunction:
+    case SymKind::kMethod:
+    case SymKind::kCell: break;
+  }
+  throw_break("unsupported_value", "iteration over a " + type_name(value));
+}
+
+Sym make_enumerate(Interpreter& interpreter, const Sym& values, int64_t start) {
+  return std::make_shared<EnumerateIterator>(interpreter, make_iterator(interpreter, values), start);
+}
+
+Sym make_zip(Interpreter& interpreter, const std::vector<Sym>& iterables, bool strict) {
+  auto zip = std::make_shared<ZipIterator>();
+  zip->parts = make_iterators(interpreter, iterables);
+  zip->strict = strict;
+  return zip;
+}
+
+Sym make_map(Interpreter& interpreter, const Sym& function, const std::vector<Sym>& iterables) {
+  auto map = std::make_shared<MapIterator>(interpreter);
+  map->function = function;
+  map->parts = make_iterators(interpreter, iterables);
+  return map;
+}
+
+Sym make_filter(Interpreter& interpreter, const Sym& function, const Sym& values) {
+  auto filter = std::make_shared<FilterIterator>(interpreter);
+  filter->function = function;
+  filter->values = make_iterator(interpreter, values);
+  return filter;
+}
+
+Sym make_reversed(Interpreter& interpreter, const Sym& values) {
+  if (values->kind == SymKind::kIterator && !dynamic_cast<DictView*>(values.get())) {
+    throw_break("would_raise", "reversed() of an iterator");
+  }
+  if (values->kind == SymKind::kSet) throw_break("would_raise", "reversed() of a set");
+  std::vector<Sym> items = collect_items(interpreter, values);
+  return std::make_shared<ListIterator>(std::vector<Sym>(items.rbegin(), items.rend()));
+}
+
+Sym make_generator(Interpreter& interpreter, std::unique_ptr<Frame> frame) {
+  return std::make_shared<GeneratorValue>(interpreter, std::move(frame));
+}
+
+Sym generator_result(Interpreter& interpreter, const Sym& iterator) {
+  auto* generator = dynamic_cast<GeneratorValue*>(iterator.get());
+  return generator && generator->result ? generator->result : interpreter.none();
+}
+
+std::vector<std::pair<Sym, Sym>> collect_pairs(Interpreter& interpreter, const Sym& value) {
+  if (is_dict(value)) return dict_items(interpreter, value);
+  std::vector<std::pair<Sym, Sym>> pairs;
+  for (const Sym& item : collect_items(interpreter, value)) {
+    auto pair = collect_items(interpreter, item);
+    if (pair.size() != 2) throw_break("would_raise", "a dict is made of something else than pairs");
+    pairs.emplace_back(pair[0], pair[1]);
+  }
+  return pairs;
+}
+
+}  // namespace numlift::frame_eval

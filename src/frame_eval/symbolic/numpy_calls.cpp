@@ -1,0 +1,246 @@
+// Dispatch of NumPy calls: ufuncs, ufunc methods, scalar classes, and everything in functions.def.
+#include "symbolic/numpy_calls.h"
+
+#include "numlift/numpy_shim/dtypes.h"
+#include "numlift/numpy_shim/numpy.h"
+#include "numlift/py/py_error.h"
+#include "symbolic/numpy_handlers.h"
+#include "symbolic/numpy_ufuncs.h"
+
+namespace numlift::frame_eval {
+
+using numpy_shim::FunctionEntry;
+using numpy_shim::Tier;
+
+namespace {
+
+// By row of functions.def; null for rows without code of ours.
+const NumpyHandler kHandlers[] = {
+#define NUMLIFT_NATIVE(path, handler, parameters) &handler,
+#define NUMLIFT_EXTERN(path, parameters) nullptr,
+#define NUMLIFT_LEAVE(path, reason) nullptr,
+#define NUMLIFT_METHOD(name, handler, parameters) &handler,
+#define NUMLIFT_METHOD_EXTERN(name, parameters) nullptr,
+#define NUMLIFT_METHOD_LEAVE(name, reason) nullptr,
+#include "numlift/numpy_shim/functions.def"
+#undef NUMLIFT_NATIVE
+#undef NUMLIFT_EXTERN
+#undef NUMLIFT_LEAVE
+#undef NUMLIFT_METHOD
+#undef NUMLIFT_METHOD_EXTERN
+#undef NUMLIFT_METHOD_LEAVE
+};
+
+bool is_ufunc(BorrowedRef object) { return PyObject_TypeCheck(object.get(), &PyUFunc_Type); }
+
+bool is_ufunc_method(BorrowedRef object) {
+  return PyCFunction_Check(object.get()) && PyCFunction_GET_SELF(object.get()) != nullptr &&
+         is_ufunc(PyCFunction_GET_SELF(object.get()));
+}
+
+// np.ndarray.sum, np.float64.item: an unbound method of an array or scalar class.
+bool is_numpy_method(BorrowedRef object) {
+  if (!PyObject_TypeCheck(object.get(), &PyMethodDescr_Type)) return false;
+  PyTypeObject* owner = PyDescr_TYPE(object.get());
+  return owner == &PyArray_Type || PyType_IsSubtype(owner, &PyGenericArrType_Type);
+}
+
+// The first two dotted words of __module__: "numpy", "numpy.linalg", …; "" when it has none.
+std::string module_name(BorrowedRef callable) {
+  Ref module = Ref::steal(PyObject_GetAttrString(callable.get(), "__module__"));
+  const char* text = module && PyUnicode_Check(module.get()) ? PyUnicode_AsUTF8(module.get()) : nullptr;
+  if (text == nullptr) PyErr_Clear();
+  return text == nullptr ? "" : text;
+}
+
+bool is_numpy_module(const std::string& module) {
+  return module == "numpy" || module.starts_with("numpy.");
+}
+
+Sym dispatch(Tracer& tracer, const FunctionEntry& entry, BorrowedRef callable, std::span<const Sym> args,
+             Keywords kwargs) {
+  if (entry.tier == Tier::kBreak) {
+    throw_break("unsupported_numpy", fmt::format("{}: {}", entry.path, entry.reason));
+  }
+  const CallArguments arguments = bind_arguments(entry, callable, args, kwargs);
+  if (entry.tier == Tier::kExtern) return call_extern(tracer, arguments);
+  return kHandlers[entry.row](tracer, arguments);
+}
+
+// All arguments are numbers known now and the function is one whose answer is a number: it is called
+// now. Null when it is not so, or when NumPy warns or raises.
+Sym fold_call(Tracer& tracer, BorrowedRef callable, std::span<const Sym> args, Keywords kwargs) {
+  if (args.empty() || !kwargs.empty()) return nullptr;
+  for (const Sym& arg : args) {
+    if (!constant_number(arg)) return nullptr;
+  }
+  Ref values = checked(PyTuple_New(static_cast<Py_ssize_t>(args.size())));
+  for (size_t i = 0; i < args.size(); ++i) {
+    auto value = tracer.as_constant(args[i], "its value is compiled in");
+    if (!value) return nullptr;
+    PyTuple_SET_ITEM(values.get(), static_cast<Py_ssize_t>(i), value->release());
+  }
+  const RaiseOnWarning raise;
+  Ref result = Ref::steal(PyObject_Call(callable.get(), values.get(), nullptr));
+  if (!result) {
+    PyErr_Clear();
+    return nullptr;
+  }
+  Sym constant = tracer.constant(std::move(result));
+  return constant_number(constant) ? constant : nullptr;
+}
+
+}  // namespace
+
+bool is_numpy_callable(BorrowedRef callable) {
+  if (is_ufunc(callable) || is_ufunc_method(callable) || is_numpy_method(callable)) return true;
+  if (PyType_Check(callable.get())) {
+    auto* type = reinterpret_cast<PyTypeObject*>(callable.get());
+    if (numpy_shim::dtype_of_scalar_class(type)) return true;
+  }
+  if (numpy_shim::find_function(callable) != nullptr) return true;
+  // NumPy's other functions and classes: theirs too, so that nobody looks into them.
+  if (!PyCallable_Check(callable.get())) return false;
+  return is_numpy_module(module_name(callable));
+}
+
+bool is_numpy_value(const Sym& value) {
+  switch (value->kind) {
+    case SymKind::kArray:
+      return true;
+    case SymKind::kScalar:
+      return static_cast<const ScalarValue&>(*value).type.value_kind == ValueKind::kNumpyScalar;
+    case SymKind::kObject:
+      return PyObject_TypeCheck(static_cast<const ObjectValue&>(*value).object.get(),
+                                &PyGenericArrType_Type);
+    default:
+      return false;
+  }
+}
+
+Sym numpy_call(Tracer& tracer, BorrowedRef callable, std::span<const Sym> args, Keywords kwargs) {
+  if (is_ufunc(callable)) {
+    if (Sym folded = fold_call(tracer, callable, args, kwargs)) return folded;
+    return call_ufunc(tracer, callable, args, kwargs);
+  }
+  if (is_ufunc_method(callable)) return call_ufunc_method(tracer, callable, args, kwargs);
+  if (PyType_Check(callable.get())) {
+    auto* type = reinterpret_cast<PyTypeObject*>(callable.get());
+    if (const auto dtype = numpy_shim::dtype_of_scalar_class(type)) {
+      if (Sym folded = fold_call(tracer, callable, args, kwargs)) return folded;
+      return call_scalar_class(tracer, callable, *dtype, args, kwargs);
+    }
+  }
+  if (is_numpy_method(callable)) {
+    if (args.empty()) throw_break("would_raise", "an unbound method needs an argument");
+    const Ref name = checked(PyObject_GetAttrString(callable.get(), "__name__"));
+    if (!is_numpy_value(args[0])) throw_break("unsupported_numpy", "an unbound method of an array class");
+    return numpy_call_method(tracer, args[0], name, args.subspan(1), kwargs);
+  }
+  if (const FunctionEntry* entry = numpy_shim::find_function(callable)) {
+    return dispatch(tracer, *entry, callable, args, kwargs);
+  }
+  throw_break("unsupported_numpy",
+              fmt::format("{}.{} is not compiled yet", module_name(callable), callable_name(callable)));
+}
+
+Sym numpy_call_method(Tracer& tracer, const Sym& self, BorrowedRef name, std::span<const Sym> args,
+                      Keywords kwargs) {
+  const std::string text = PyUnicode_AsUTF8(name.get());
+  const FunctionEntry* entry = numpy_shim::find_method(text);
+  if (entry == nullptr) throw_break("unsupported_numpy", fmt::format("ndarray.{} is not compiled yet", text));
+  PyTypeObject* owner = &PyArray_Type;
+  if (self->kind == SymKind::kScalar) {
+    const DType dtype = static_cast<const ScalarValue&>(*self).type.dtype;
+    owner = reinterpret_cast<PyTypeObject*>(numpy_shim::scalar_class_of(dtype).get());
+  } else if (self->kind == SymKind::kObject) {
+    owner = Py_TYPE(static_cast<const ObjectValue&>(*self).object.get());
+  }
+  const Ref method = Ref::steal(PyObject_GetAttr(reinterpret_cast<PyObject*>(owner), name.get()));
+  if (!method) {
+    PyErr_Clear();
+    throw_break("would_raise", fmt::format("no attribute '{}'", text));
+  }
+  std::vector<Sym> all{self};
+  all.insert(all.end(), args.begin(), args.end());
+  return dispatch(tracer, *entry, method, all, kwargs);
+}
+
+// ---------------------------------------------------------------- arguments
+
+Sym CallArguments::get(std::string_view name) const {
+  for (size_t k = 0; k < values.size(); ++k) {
+    if (entry->parameters[k].name == name) return values[k];
+  }
+  return nullptr;
+}
+
+Sym CallArguments::get_unless_none(std::string_view name) const {
+  const Sym value = get(name);
+  return is_none(value) ? nullptr : value;
+}
+
+namespace {
+
+// numpy._NoValue is what a parameter that was not given holds.
+bool is_no_value(const Sym& value) {
+  if (value->kind != SymKind::kObject) return false;
+  static PyObject* const no_value = numpy_attribute("_NoValue").release();
+  return static_cast<const ObjectValue&>(*value).object.get() == no_value;
+}
+
+}  // namespace
+
+CallArguments bind_arguments(const FunctionEntry& entry, BorrowedRef callable, std::span<const Sym> args,
+                             Keywords kwargs) {
+  CallArguments bound;
+  bound.entry = &entry;
+  bound.callable = Ref::create(callable);
+  bound.positional.assign(args.begin(), args.end());
+  bound.keywords.assign(kwargs.begin(), kwargs.end());
+  if (entry.parameters.empty()) return bound;  // an extern that needs no look at them
+  bound.values.resize(entry.parameters.size());
+  size_t place = 0;
+  for (const Sym& arg : args) {
+    if (place < entry.parameters.size() && entry.parameters[place].variadic) {
+      bound.rest.push_back(arg);
+      continue;
+    }
+    if (place >= entry.parameters.size() || entry.parameters[place].keyword_only) {
+      throw_break("would_raise", fmt::format("{}: too many positional arguments", entry.path));
+    }
+    bound.values[place++] = is_no_value(arg) ? nullptr : arg;
+  }
+  for (const auto& [keyword, value] : kwargs) {
+    const char* name = PyUnicode_AsUTF8(keyword.get());
+    size_t at = 0;
+    while (at < entry.parameters.size() &&
+           (entry.parameters[at].variadic || entry.parameters[at].name != name)) {
+      ++at;
+    }
+    if (at == entry.parameters.size()) {
+      throw_break("would_raise", fmt::format("{}: no keyword argument '{}' that is known", entry.path, name));
+    }
+    if (bound.values[at] != nullptr) {
+      throw_break("would_raise", fmt::format("{}: argument '{}' is given twice", entry.path, name));
+    }
+    bound.values[at] = is_no_value(value) ? nullptr : value;
+  }
+  for (size_t k = 0; k < entry.parameters.size(); ++k) {
+    if (entry.parameters[k].required && bound.values[k] == nullptr) {
+      throw_break("would_raise", fmt::format("{}: argument '{}' is missing", entry.path,
+                                             entry.parameters[k].name));
+    }
+  }
+  return bound;
+}
+
+Sym call_extern(Tracer& tracer, const CallArguments& arguments) {
+  if (!is_none(arguments.get("out"))) {
+    throw_break("unsupported_numpy", fmt::format("{} with out=", arguments.entry->path));
+  }
+  return tracer.extern_call(arguments.callable, arguments.positional, arguments.keywords,
+                            arguments.entry->path);
+}
+
+}  // namespace numlift::frame_eval

@@ -1,0 +1,12 @@
+// Calls that NumPy answers inside the program.
+#pragma once
+
+#include "symbolic/numpy_handlers.h"
+
+namespace numlift::frame_eval {
+
+// As call_extern, for results whose sizes depend on the values of the arguments. It is a handler too:
+// rows of functions.def name it.
+Sym call_extern_unknown(Tracer& tracer, const CallArguments& arguments);
+
+}  // namespace numlift::frame_eval

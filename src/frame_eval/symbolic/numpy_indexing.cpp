@@ -1,0 +1,189 @@
+#include "symbolic/numpy_indexing.h"
+
+#include "numlift/numpy_shim/numpy.h"
+#include "numlift/py/py_error.h"
+#include "symbolic/numpy_calls.h"
+
+namespace numlift::frame_eval {
+
+namespace {
+
+PyObject* object_of(const Sym& value) {
+  return value->kind == SymKind::kObject ? static_cast<const ObjectValue&>(*value).object.get() : nullptr;
+}
+
+bool is_ellipsis(const Sym& value) { return object_of(value) == Py_Ellipsis; }
+bool is_new_axis(const Sym& value) { return object_of(value) == Py_None; }
+bool is_bool_object(const Sym& value) {
+  PyObject* object = object_of(value);
+  return object != nullptr && (PyBool_Check(object) || PyArray_IsScalar(object, Bool));
+}
+bool is_integer_object(const Sym& value) {
+  PyObject* object = object_of(value);
+  return object != nullptr && !is_bool_object(value) &&
+         (PyLong_CheckExact(object) || PyArray_IsScalar(object, Integer));
+}
+bool is_slice(const Sym& value) {
+  return value->kind == SymKind::kSlice || (object_of(value) != nullptr && PySlice_Check(object_of(value)));
+}
+bool is_basic(const Sym& value) {
+  return is_new_axis(value) || is_ellipsis(value) || is_integer_object(value) || is_slice(value) ||
+         value->kind == SymKind::kSize;
+}
+
+// Whether the result's size depends on the values of this index. Break for what is no index.
+bool is_data_sized(const Sym& value) {
+  if (value->kind == SymKind::kArray) {
+    const DType dtype = static_cast<const ArrayValue&>(*value).type.dtype;
+    if (dtype == DType::kBool) return true;
+    if (!is_integer(dtype)) throw_break("would_raise", "an index array must be of integer or boolean type");
+    return false;
+  }
+  if (value->kind == SymKind::kScalar) {
+    const DType dtype = static_cast<const ScalarValue&>(*value).type.dtype;
+    if (dtype == DType::kBool) return true;
+    if (!is_integer(dtype)) throw_break("would_raise", "only integers are valid indices");
+    return false;
+  }
+  if (is_bool_object(value)) return true;
+  if (value->kind == SymKind::kList || value->kind == SymKind::kTuple) {
+    bool data_sized = false;
+    for (const Sym& item : static_cast<const SequenceValue&>(*value).items) {
+      if (!is_basic(item)) data_sized = is_data_sized(item) || data_sized;
+    }
+    return data_sized;
+  }
+  throw_break("unsupported_value", "an index of a kind that is not traced");
+}
+
+// A real slice object as symbolic bounds.
+Sym bound_of(Tracer& tracer, PyObject* bound) { return tracer.constant(Ref::create(bound)); }
+
+SliceRange slice_range(Tracer& tracer, const Sym& value, const SizeExpr& length) {
+  if (value->kind == SymKind::kSlice) {
+    const auto& slice = static_cast<const SliceValue&>(*value);
+    return resolve_slice(tracer, slice.start, slice.stop, slice.step, length);
+  }
+  const auto constant = tracer.as_constant(value, "a slice is compiled in");
+  if (!constant) throw_break("unsupported_value", "a slice object that is not a constant");
+  auto* slice = reinterpret_cast<PySliceObject*>(constant->get());
+  return resolve_slice(tracer, bound_of(tracer, slice->start), bound_of(tracer, slice->stop),
+                       bound_of(tracer, slice->step), length);
+}
+
+SizeExpr integer_index(Tracer& tracer, const Sym& value, const SizeExpr& length) {
+  static const std::string reason = "an index lies inside its axis";
+  SizeExpr at = size_argument(tracer, value, "an index");
+  const bool negative = tracer.decide_less(at, 0, "an index is not negative");
+  if (negative) at = at + length;
+  if ((negative && tracer.decide_less(at, 0, reason)) ||
+      (!negative && tracer.decide_less_equal(length, at, reason))) {
+    throw_break("would_raise", fmt::format("index {} is out of bounds for an axis of size {}",
+                                           tracer.simplify(at).text(), length.text()));
+  }
+  return tracer.simplify(at);
+}
+
+}  // namespace
+
+IndexKey parse_index(Tracer& tracer, const Sym& key) {
+  IndexKey parsed;
+  if (key->kind == SymKind::kTuple) {
+    parsed.items = static_cast<const SequenceValue&>(*key).items;
+  } else if (object_of(key) != nullptr && PyTuple_CheckExact(object_of(key))) {
+    parsed.items = *sequence_items(tracer, key);
+  } else {
+    parsed.items = {key};
+  }
+  for (const Sym& item : parsed.items) {
+    if (is_basic(item)) continue;
+    parsed.kind = IndexKey::Kind::kAdvanced;
+    parsed.data_sized = is_data_sized(item) || parsed.data_sized;
+  }
+  if (parsed.items.size() == 1 && parsed.data_sized) {
+    const ArrayValue* mask = as_array(parsed.items[0]);
+    if (mask != nullptr && mask->type.rank() > 0) parsed.kind = IndexKey::Kind::kMask;
+  }
+  return parsed;
+}
+
+Sym basic_view(Tracer& tracer, const ArrayValue& array, const IndexKey& key, bool* element) {
+  size_t taken = 0;
+  bool ellipsis = false;
+  *element = true;
+  for (const Sym& item : key.items) {
+    if (is_ellipsis(item)) {
+      if (ellipsis) throw_break("would_raise", "an index can only have a single ellipsis ('...')");
+      ellipsis = true;
+    } else if (!is_new_axis(item)) {
+      ++taken;
+    }
+    if (is_ellipsis(item) || is_new_axis(item) || is_slice(item)) *element = false;
+  }
+  const std::vector<SizeExpr> from = dims_of(tracer, array);
+  if (taken > from.size()) throw_break("would_raise", "too many indices for array");
+  if (taken < from.size()) *element = false;
+  std::vector<Sym> items = key.items;
+  if (!ellipsis) items.push_back(tracer.constant(Ref::create(Py_Ellipsis)));
+
+  IndexMap map;
+  std::vector<SizeExpr> dims, strides;
+  size_t axis = 0;
+  const auto next_axis = [&] { return static_cast<int>(dims.size()); };
+  for (const Sym& item : items) {
+    if (is_new_axis(item)) {
+      dims.emplace_back(1);
+      strides.emplace_back(0);
+    } else if (is_ellipsis(item)) {
+      for (const size_t end = axis + from.size() - taken; axis < end; ++axis) {
+        map.axes.push_back({0, 1, next_axis()});
+        dims.push_back(from[axis]);
+        strides.push_back(array.strides[axis]);
+      }
+    } else if (is_slice(item)) {
+      const SliceRange range = slice_range(tracer, item, from[axis]);
+      map.axes.push_back({range.start, range.step, next_axis()});
+      dims.push_back(range.count);
+      strides.push_back(array.strides[axis] * range.step);
+      ++axis;
+    } else {
+      map.axes.push_back({integer_index(tracer, item, from[axis]), 0, -1});
+      ++axis;
+    }
+  }
+  for (SizeExpr& dim : dims) dim = tracer.simplify(dim);
+  return view_of(tracer, array, std::move(map), std::move(dims), std::move(strides));
+}
+
+Sym item_at(Tracer& tracer, const ArrayValue& array, int64_t index) {
+  IndexKey key;
+  key.items = {tracer.constant(checked(PyLong_FromLongLong(index)))};
+  bool element = false;
+  Sym item = basic_view(tracer, array, key, &element);
+  if (!element) return item;
+  return tracer.new_scalar(elementwise_scalar(tracer, tracer.read(static_cast<ArrayValue&>(*item))));
+}
+
+Sym numpy_get_item(Tracer& tracer, const Sym& value, const Sym& key) {
+  const ArrayValue* array = as_array(value);
+  if (array == nullptr) {
+    const auto items = sequence_items(tracer, key);
+    if (items && items->empty()) return value;  // scalar[()]
+    throw_break("would_raise", "a NumPy scalar is indexed");
+  }
+  const IndexKey parsed = parse_index(tracer, key);
+  if (parsed.kind == IndexKey::Kind::kBasic) {
+    bool element = false;
+    Sym view = basic_view(tracer, *array, parsed, &element);
+    if (!element) return view;
+    return tracer.new_scalar(elementwise_scalar(tracer, tracer.read(static_cast<ArrayValue&>(*view))));
+  }
+  // NumPy gathers the elements inside the program.
+  Ref module = checked(PyImport_ImportModule("operator"));
+  const Ref getitem = checked(PyObject_GetAttrString(module.get(), "getitem"));
+  const Sym arguments[] = {value, key};
+  return tracer.extern_call(getitem, arguments, {}, "numpy.ndarray.__getitem__",
+                            parsed.data_sized ? ExternDims::kUnknown : ExternDims::kGuess);
+}
+
+}  // namespace numlift::frame_eval

@@ -1,0 +1,126 @@
+// Which op computes a ufunc's loop: one of ours where it has NumPy's exact meaning for the dtype, else
+// NumPy's own inner loop.
+#include "symbolic/numpy_lowering.h"
+
+#include "numlift/codegen/target.h"
+#include "symbolic/numpy_ufuncs.h"
+
+namespace numlift::frame_eval {
+
+using numpy_shim::LoopTypes;
+
+namespace {
+
+// Arithmetic of booleans is logic.
+std::optional<Op> bool_op(Op op) {
+  switch (op) {
+    case Op::kAdd:
+    case Op::kMaximum:
+    case Op::kFmax: return Op::kLogicalOr;
+    case Op::kMultiply:
+    case Op::kMinimum:
+    case Op::kFmin: return Op::kLogicalAnd;
+    case Op::kBitwiseAnd: return Op::kLogicalAnd;
+    case Op::kBitwiseOr: return Op::kLogicalOr;
+    case Op::kBitwiseXor: return Op::kLogicalXor;
+    case Op::kInvert: return Op::kLogicalNot;
+    default: return std::nullopt;
+  }
+}
+
+// NumPy's clip takes the bound where the value is not strictly inside; a NaN value stays, a NaN bound
+// wins.
+NodeId lower_clip(Tracer& tracer, const std::vector<NodeId>& nodes, DType dtype) {
+  const auto bounded = [&](NodeId value, NodeId bound, Op inside) {
+    NodeId keep = elementwise(tracer, inside, {value, bound}, DType::kBool);
+    if (is_float(dtype)) {
+      const NodeId nan = elementwise(tracer, Op::kIsnan, {value}, DType::kBool);
+      keep = elementwise(tracer, Op::kLogicalOr, {nan, keep}, DType::kBool);
+    }
+    return elementwise(tracer, Op::kSelect, {keep, value, bound}, dtype);
+  };
+  return bounded(bounded(nodes[0], nodes[1], Op::kGreater), nodes[2], Op::kLess);
+}
+
+}  // namespace
+
+std::optional<Op> native_op(const std::string& name, const LoopTypes& loop) {
+  if (loop.outputs.size() != 1) return std::nullopt;
+  const DType dtype = loop.inputs[0];
+  for (DType other : loop.inputs) {
+    if (other != dtype) return std::nullopt;
+  }
+  Op op;
+  if (name == "radians") {
+    op = Op::kDeg2rad;
+  } else if (name == "degrees") {
+    op = Op::kRad2deg;
+  } else if (name == "float_power") {
+    op = Op::kPower;
+  } else if (name == "fabs") {
+    op = Op::kAbsolute;
+  } else if (!parse_op(name, &op)) {
+    return std::nullopt;
+  }
+  if (op_info(op).op_class != OpClass::kElementwise) return std::nullopt;
+  if (op_info(op).arity != static_cast<int>(loop.inputs.size())) return std::nullopt;
+  if (dtype == DType::kBool) {
+    if (auto logic = bool_op(op)) op = *logic;
+  }
+  const DType out = loop.outputs[0];
+  switch (op_info(op).result) {
+    case ResultRule::kSame:
+      if (out != dtype) return std::nullopt;
+      break;
+    case ResultRule::kBool:
+      if (out != DType::kBool) return std::nullopt;
+      break;
+    case ResultRule::kReal:
+      if (out != real_part(dtype)) return std::nullopt;
+      break;
+    case ResultRule::kOwn:
+      if (op != Op::kBitwiseCount) return std::nullopt;
+      break;
+  }
+  if (!codegen::native_supports(op, dtype)) return std::nullopt;
+  return op;
+}
+
+bool native_reduction(Op op, DType dtype) { return codegen::native_supports(op, dtype); }
+
+std::optional<NodeId> lower_loop(Tracer& tracer, BorrowedRef ufunc, const std::string& name,
+                                 const LoopTypes& loop, std::vector<NodeId> nodes) {
+  if (const auto op = native_op(name, loop)) {
+    return elementwise(tracer, *op, std::move(nodes), loop.outputs[0]);
+  }
+  if (name == "absolute" && loop.inputs[0] == DType::kBool) {
+    const NodeId operand = nodes[0];
+    return elementwise(tracer, Op::kLogicalOr, {operand, operand}, DType::kBool);
+  }
+  if (name == "clip" && !is_complex(loop.inputs[0]) && loop.inputs[0] != DType::kBool) {
+    return lower_clip(tracer, nodes, loop.inputs[0]);
+  }
+  const auto inner = numpy_shim::inner_loop(ufunc, loop);
+  if (!inner) return std::nullopt;
+  auto& loops = tracer.graph().loops;
+  LoopAttr attr;
+  while (attr.loop < loops.size() && loops[attr.loop].name != inner->name) ++attr.loop;
+  if (attr.loop == loops.size()) loops.push_back(*inner);
+  return elementwise(tracer, Op::kNumpyLoop, std::move(nodes), loop.outputs[0], attr);
+}
+
+NodeId ufunc_node(Tracer& tracer, const char* name, std::vector<NodeId> operands) {
+  const Ref ufunc = numpy_attribute(name);
+  std::vector<OperandType> types;
+  for (NodeId node : operands) types.push_back({tracer.type_of(node).dtype, false});
+  const auto loop = numpy_shim::resolve_ufunc(ufunc, types);
+  NUMLIFT_CHECK(loop, "numpy.{} has no loop", name);
+  for (size_t k = 0; k < operands.size(); ++k) {
+    NUMLIFT_CHECK(loop->inputs[k] == types[k].dtype, "numpy.{}: operand {} is not in loop dtype", name, k);
+  }
+  const auto node = lower_loop(tracer, ufunc, callable_name(ufunc), *loop, std::move(operands));
+  if (!node) throw_break("unsupported_numpy", fmt::format("numpy.{} without a loop", name));
+  return *node;
+}
+
+}  // namespace numlift::frame_eval

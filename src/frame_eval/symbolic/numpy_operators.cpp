@@ -1,0 +1,145 @@
+// Python's operators on arrays and NumPy scalars.
+#include "numlift/py/py_error.h"
+#include "symbolic/numpy_ufuncs.h"
+
+namespace numlift::frame_eval {
+
+namespace {
+
+// By CPython's NB_ number.
+constexpr const char* kBinaryUfuncs[] = {
+    "add",         "bitwise_and", "floor_divide", "left_shift", "matmul",      "multiply", "remainder",
+    "bitwise_or",  "power",       "right_shift",  "subtract",   "true_divide", "bitwise_xor"};
+constexpr int kMatrixMultiply = 4, kPower = 8;
+constexpr const char* kCompareUfuncs[] = {"less",      "less_equal", "equal",
+                                          "not_equal", "greater",    "greater_equal"};
+
+// Both are numbers known now, at least one of them NumPy's: Python computes the value now. Null when
+// it warns or raises: then the program finds out at run time.
+Sym fold(Tracer& tracer, const Sym& a, const Sym& b, const auto& compute) {
+  if (!constant_number(a) || (b != nullptr && !constant_number(b))) return nullptr;
+  const auto left = tracer.as_constant(a, "its value is compiled in");
+  const auto right = b == nullptr ? left : tracer.as_constant(b, "its value is compiled in");
+  if (!left || !right) return nullptr;
+  const RaiseOnWarning raise;
+  Ref result = Ref::steal(compute(left->get(), right->get()));
+  if (!result) {
+    PyErr_Clear();
+    return nullptr;
+  }
+  return tracer.constant(std::move(result));
+}
+
+PyObject* compute_binary(int nb_op, PyObject* a, PyObject* b) {
+  using Function = PyObject* (*)(PyObject*, PyObject*);
+  static constexpr Function kFunctions[] = {
+      PyNumber_Add, PyNumber_And, PyNumber_FloorDivide, PyNumber_Lshift, PyNumber_MatrixMultiply,
+      PyNumber_Multiply, PyNumber_Remainder, PyNumber_Or,
+      [](PyObject* x, PyObject* y) { return PyNumber_Power(x, y, Py_None); },
+      PyNumber_Rshift, PyNumber_Subtract, PyNumber_TrueDivide, PyNumber_Xor};
+  return kFunctions[nb_op](a, b);
+}
+
+// NumPy computes array ** exponent by a cheaper ufunc for some exponents that are Python numbers.
+// Null: power itself.
+const char* fast_power(Tracer& tracer, const ArrayValue& base, const Sym& exponent) {
+  const DType dtype = base.type.dtype;
+  const bool inexact = is_float(dtype) || is_complex(dtype);
+  static const std::string reason = "powers with some exponents are other operations";
+  if (exponent->kind == SymKind::kSize) {
+    const SizeExpr& size = static_cast<const SizeValue&>(*exponent).expr;
+    if (tracer.decide_equal(size, 2, reason)) return "square";
+    return inexact && tracer.decide_equal(size, -1, reason) ? "reciprocal" : nullptr;
+  }
+  if (const Ref number = constant_number(exponent)) {
+    if (PyLong_CheckExact(number.get())) {
+      int overflow = 0;
+      const long value = PyLong_AsLongAndOverflow(number.get(), &overflow);
+      if (overflow == 0 && value == 2) return "square";
+      if (overflow == 0 && value == -1 && inexact) return "reciprocal";
+    } else if (PyFloat_CheckExact(number.get())) {
+      if (PyFloat_AS_DOUBLE(number.get()) == 0.5 && inexact) return "sqrt";
+    }
+    return nullptr;
+  }
+  if (exponent->kind != SymKind::kScalar) return nullptr;
+  const auto& scalar = static_cast<const ScalarValue&>(*exponent);
+  if (scalar.type.value_kind != ValueKind::kPyScalar) return nullptr;
+  const auto differs = [&](double value) {
+    const NodeId special = cast(
+        tracer, number_node(tracer, checked(PyFloat_FromDouble(value)), DType::kFloat64), scalar.type.dtype);
+    require(tracer, elementwise(tracer, Op::kNotEqual, {scalar.node, special}, DType::kBool));
+  };
+  if (scalar.type.dtype == DType::kInt64) {
+    differs(2);
+    if (inexact) differs(-1);
+  } else if (scalar.type.dtype == DType::kFloat64 && inexact) {
+    const Ref present = tracer.present_value(exponent);
+    if (PyFloat_Check(present.get()) && PyFloat_AS_DOUBLE(present.get()) == 0.5) {
+      tracer.specialize_value(exponent, reason);
+      return "sqrt";
+    }
+    differs(0.5);
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+Sym numpy_binary(Tracer& tracer, int nb_op, bool in_place, const Sym& a, const Sym& b) {
+  if (const Sym folded = fold(tracer, a, b, [&](PyObject* x, PyObject* y) {
+        return compute_binary(nb_op, x, y);
+      })) {
+    return folded;
+  }
+  UfuncOptions options;
+  ArrayValue* left = as_array(a);
+  if (in_place && left != nullptr) {
+    if (nb_op == kMatrixMultiply) throw_break("unsupported_numpy", "@= on an array");
+    options.out = a;
+  }
+  options.scalar_math = true;
+  if (nb_op == kPower && left != nullptr) {
+    if (const char* fast = fast_power(tracer, *left, b)) {
+      const Sym operands[] = {a};
+      return apply_ufunc(tracer, fast, operands, options);
+    }
+  }
+  const Sym operands[] = {a, b};
+  return apply_ufunc(tracer, kBinaryUfuncs[nb_op], operands, options);
+}
+
+Sym numpy_unary(Tracer& tracer, UnaryOp op, const Sym& a) {
+  if (const Sym folded = fold(tracer, a, nullptr, [&](PyObject* x, PyObject*) -> PyObject* {
+        switch (op) {
+          case UnaryOp::kNegative: return PyNumber_Negative(x);
+          case UnaryOp::kPositive: return PyNumber_Positive(x);
+          case UnaryOp::kInvert: return PyNumber_Invert(x);
+        }
+        NUMLIFT_UNREACHABLE();
+      })) {
+    return folded;
+  }
+  UfuncOptions options;
+  options.scalar_math = true;
+  const Sym operands[] = {a};
+  switch (op) {
+    case UnaryOp::kNegative: return apply_ufunc(tracer, "negative", operands, options);
+    case UnaryOp::kPositive: return apply_ufunc(tracer, "positive", operands, options);
+    case UnaryOp::kInvert: return apply_ufunc(tracer, "invert", operands, options);
+  }
+  NUMLIFT_UNREACHABLE();
+}
+
+Sym numpy_compare(Tracer& tracer, int compare, const Sym& a, const Sym& b) {
+  if (const Sym folded = fold(tracer, a, b, [&](PyObject* x, PyObject* y) {
+        return PyObject_RichCompare(x, y, compare);
+      })) {
+    return folded;
+  }
+  static_assert(Py_LT == 0 && Py_LE == 1 && Py_EQ == 2 && Py_NE == 3 && Py_GT == 4 && Py_GE == 5);
+  const Sym operands[] = {a, b};
+  return apply_ufunc(tracer, kCompareUfuncs[compare], operands);
+}
+
+}  // namespace numlift::frame_eval

@@ -1,0 +1,519 @@
+#include "symbolic/operators.h"
+
+#include "numlift/py/py_error.h"
+#include "symbolic/containers.h"
+#include "symbolic/pure.h"
+#include "symbolic/python_scalars.h"
+#include "symbolic/side_effects.h"
+#include "symbolic/special_methods.h"
+
+namespace numlift::frame_eval {
+
+namespace {
+
+const char* operator_text(int nb_op) {
+  static constexpr const char* kTexts[] = {"+", "&", "//", "<<", "@", "*", "%",
+                                           "|", "**", ">>", "-", "/", "^"};
+  return kTexts[nb_op];
+}
+
+[[noreturn]] void unsupported_operands(const std::string& what, const Sym& a, const Sym& b) {
+  throw_break("unsupported_value",
+              fmt::format("{} of {} and {}", what, type_name(a), type_name(b)));
+}
+
+std::optional<Sym> repeat_sequence(Interpreter& interpreter, const Sym& sequence, const Sym& count) {
+  if (!is_list(sequence) && !is_tuple(sequence)) return std::nullopt;
+  if (!is_python_number(count)) return std::nullopt;
+  const int64_t times = concrete_int(interpreter, count, "repetition of a sequence");
+  const auto items = sequence_items(interpreter, sequence);
+  if (times > 0 && static_cast<int64_t>(items.size()) * times > 100'000) {
+    throw_break("too_long", "a sequence is repeated very often");
+  }
+  std::vector<Sym> repeated;
+  for (int64_t i = 0; i < times; ++i) repeated.insert(repeated.end(), items.begin(), items.end());
+  return is_tuple(sequence) ? make_tuple(std::move(repeated)) : make_list(std::move(repeated));
+}
+
+std::optional<Sym> container_binary(Interpreter& interpreter, int nb_op, bool in_place, const Sym& a,
+                                    const Sym& b) {
+  if (nb_op == kNbAdd && ((is_list(a) && is_list(b)) || (is_tuple(a) && is_tuple(b)))) {
+    if (in_place && is_list(a)) {
+      container_method(interpreter, a, "extend", {{b}, {}});
+      return a;
+    }
+    auto items = sequence_items(interpreter, a);
+    auto more = sequence_items(interpreter, b);
+    items.insert(items.end(), more.begin(), more.end());
+    return is_tuple(a) ? make_tuple(std::move(items)) : make_list(std::move(items));
+  }
+  if (nb_op == kNbAdd && in_place && is_list(a)) {
+    container_method(interpreter, a, "extend", {{b}, {}});
+    return a;
+  }
+  if (nb_op == kNbMultiply) {
+    if (in_place && is_list(a)) {
+      if (a->kind == SymKind::kObject) change_outside_container(interpreter, a, "*=");
+      if (auto repeated = repeat_sequence(interpreter, a, b)) {
+        as<SequenceValue>(a).items = as<SequenceValue>(*repeated).items;
+        return a;
+      }
+    }
+    if (auto repeated = repeat_sequence(interpreter, a, b)) return repeated;
+    return repeat_sequence(interpreter, b, a);
+  }
+  if (nb_op == kNbOr && is_dict(a) && is_dict(b)) {
+    if (in_place) {
+      container_method(interpreter, a, "update", {{b}, {}});
+      return a;
+    }
+    auto merged = std::make_shared<DictValue>();
+    merged->items = dict_items(interpreter, a);
+    for (const auto& [key, value] : dict_items(interpreter, b)) {
+      dict_set(interpreter, *merged, key, value);
+    }
+    return merged;
+  }
+  if (a->kind == SymKind::kSet && b->kind == SymKind::kSet && !in_place) {
+    const auto &left = as<SequenceValue>(a).items, &right = as<SequenceValue>(b).items;
+    std::vector<Sym> items;
+    auto pick = [&](const std::vector<Sym>& from, const Sym& other, bool wanted) {
+      for (const Sym& item : from) {
+        if (set_contains(interpreter, other, item) == wanted) items.push_back(item);
+      }
+    };
+    if (nb_op == kNbOr) {
+      items = left;
+      items.insert(items.end(), right.begin(), right.end());
+    } else if (nb_op == kNbAnd) {
+      pick(left, b, true);
+    } else if (nb_op == kNbSubtract) {
+      pick(left, b, false);
+    } else if (nb_op == kNbXor) {
+      pick(left, b, false);
+      pick(right, a, false);
+    } else {
+      return std::nullopt;
+    }
+    return make_set(interpreter, items);
+  }
+  return std::nullopt;
+}
+
+Ref real_binary(int nb_op, BorrowedRef a, BorrowedRef b) {
+  switch (static_cast<NbOp>(nb_op)) {
+    case kNbAdd: return must(PyNumber_Add(a, b));
+    case kNbAnd: return must(PyNumber_And(a, b));
+    case kNbFloorDivide: return must(PyNumber_FloorDivide(a, b));
+    case kNbLshift: return must(PyNumber_Lshift(a, b));
+    case kNbMatrixMultiply: return must(PyNumber_MatrixMultiply(a, b));
+    case kNbMultiply: return must(PyNumber_Multiply(a, b));
+    case kNbRemainder: return must(PyNumber_Remainder(a, b));
+    case kNbOr: return must(PyNumber_Or(a, b));
+    case kNbPower: return must(PyNumber_Power(a, b, Py_None));
+    case kNbRshift: return must(PyNumber_Rshift(a, b));
+    case kNbSubtract: return must(PyNumber_Subtract(a, b));
+    case kNbTrueDivide: return must(PyNumber_TrueDivide(a, b));
+    case kNbXor: return must(PyNumber_Xor(a, b));
+  }
+  NUMLIFT_UNREACHABLE();
+}
+
+// Ints without bound: the result of ** and << could take all memory while tracing.
+void check_modest(int nb_op, BorrowedRef a, BorrowedRef b) {
+  if (nb_op == kNbMultiply) {
+    for (auto [sequence, count] : {std::pair(a, b), std::pair(b, a)}) {
+      if (!PyLong_Check(count.get()) || PyLong_Check(sequence.get()) || !PySequence_Check(sequence.get())) continue;
+      int overflow = 0;
+      const long long times = PyLong_AsLongLongAndOverflow(count, &overflow);
+      if (overflow > 0 || times > 100'000) throw_break("too_long", "a sequence is repeated very often");
+    }
+  }
+  if (nb_op != kNbPower && nb_op != kNbLshift) return;
+  if (!PyLong_Check(a.get()) || !PyLong_Check(b.get())) return;
+  int overflow = 0;
+  const long long exponent = PyLong_AsLongLongAndOverflow(b, &overflow);
+  if (overflow != 0 || exponent > 10'000) throw_break("too_long", "a huge power of an int");
+}
+
+std::optional<bool> compare_sequences(Interpreter& interpreter, int compare, const Sym& a, const Sym& b) {
+  const auto left = sequence_items(interpreter, a), right = sequence_items(interpreter, b);
+  const size_t common = std::min(left.size(), right.size());
+  const bool equality = compare == kEqual || compare == kNotEqual;
+  if (equality && left.size() != right.size()) return compare == kNotEqual;
+  for (size_t i = 0; i < common; ++i) {
+    if (equal_items(interpreter, left[i], right[i])) continue;
+    if (equality) return compare == kNotEqual;
+    return truth(interpreter, compare_operation(interpreter, compare, left[i], right[i]));
+  }
+  switch (static_cast<CompareIndex>(compare)) {
+    case kLess: return left.size() < right.size();
+    case kLessEqual: return left.size() <= right.size();
+    case kEqual: return true;
+    case kNotEqual: return false;
+    case kGreater: return left.size() > right.size();
+    case kGreaterEqual: return left.size() >= right.size();
+  }
+  NUMLIFT_UNREACHABLE();
+}
+
+std::optional<bool> compare_containers(Interpreter& interpreter, int compare, const Sym& a, const Sym& b) {
+  if ((is_list(a) && is_list(b)) || (is_tuple(a) && is_tuple(b))) {
+    return compare_sequences(interpreter, compare, a, b);
+  }
+  if (compare != kEqual && compare != kNotEqual) return std::nullopt;
+  if (is_dict(a) && is_dict(b)) {
+    const auto left = dict_items(interpreter, a);
+    bool equal = static_cast<int64_t>(left.size()) == dict_length(interpreter, b);
+    for (size_t i = 0; equal && i < left.size(); ++i) {
+      Sym other = find_in_dict(interpreter, b, left[i].first);
+      equal = other && equal_items(interpreter, left[i].second, other);
+    }
+    return equal == (compare == kEqual);
+  }
+  if (a->kind == SymKind::kSet && b->kind == SymKind::kSet) {
+    const auto& left = as<SequenceValue>(a).items;
+    bool equal = left.size() == as<SequenceValue>(b).items.size();
+    for (size_t i = 0; equal && i < left.size(); ++i) equal = set_contains(interpreter, b, left[i]);
+    return equal == (compare == kEqual);
+  }
+  return std::nullopt;
+}
+
+// Values of these kinds are equal to nothing but their own kind (and never to a user's object that says
+// otherwise: those are not reached).
+bool is_plain_builtin(const Sym& value) {
+  switch (value->kind) {
+    case SymKind::kSize:
+    case SymKind::kTuple:
+    case SymKind::kList:
+    case SymKind::kSet:
+    case SymKind::kDict:
+    case SymKind::kSlice:
+    case SymKind::kFunction: return true;
+    case SymKind::kScalar: return is_py_scalar(value);
+    case SymKind::kObject:
+      return is_pure(object_of(value)) || is_list(value) || is_dict(value) ||
+             compares_by_identity(object_of(value));
+    case SymKind::kNull:
+    case SymKind::kArray:
+    case SymKind::kMethod:
+    case SymKind::kCell:
+    case SymKind::kIterator: return false;
+  }
+  NUMLIFT_UNREACHABLE();
+}
+
+}  // namespace
+
+Sym binary_operation(Interpreter& interpreter, int nb_op, bool in_place, const Sym& a, const Sym& b) {
+  if (is_numpy_value(a) || is_numpy_value(b)) {
+    if (auto result = binary_special_method(interpreter, nb_op, in_place, a, b)) return result;
+    if (in_place && is_list(a)) {
+      if (auto result = container_binary(interpreter, nb_op, in_place, a, b)) return *result;
+    }
+    return numpy_binary(interpreter.tracer, nb_op, in_place && a->kind == SymKind::kArray, a, b);
+  }
+  if (is_python_number(a) && is_python_number(b) && (is_runtime_number(a) || is_runtime_number(b))) {
+    return number_binary(interpreter, nb_op, a, b);
+  }
+  if (auto x = pure_constant(interpreter, a, "an operand")) {
+    if (auto y = pure_constant(interpreter, b, "an operand")) {
+      check_modest(nb_op, *x, *y);
+      return interpreter.tracer.constant(real_binary(nb_op, *x, *y));
+    }
+  }
+  if (auto result = container_binary(interpreter, nb_op, in_place, a, b)) return *result;
+  if (auto result = binary_special_method(interpreter, nb_op, in_place, a, b)) return result;
+  unsupported_operands(operator_text(nb_op), a, b);
+}
+
+Sym unary_operation(Interpreter& interpreter, UnaryOp op, const Sym& value) {
+  if (is_numpy_value(value)) return numpy_unary(interpreter.tracer, op, value);
+  if (is_runtime_number(value)) {
+    switch (op) {
+      case UnaryOp::kNegative: return number_unary(interpreter, NumberUnary::kNegative, value);
+      case UnaryOp::kPositive: return number_unary(interpreter, NumberUnary::kPositive, value);
+      case UnaryOp::kInvert: return number_unary(interpreter, NumberUnary::kInvert, value);
+    }
+  }
+  if (auto constant = pure_constant(interpreter, value, "an operand")) {
+    switch (op) {
+      case UnaryOp::kNegative: return interpreter.tracer.constant(must(PyNumber_Negative(constant->get())));
+      case UnaryOp::kPositive: return interpreter.tracer.constant(must(PyNumber_Positive(constant->get())));
+      case UnaryOp::kInvert: return interpreter.tracer.constant(must(PyNumber_Invert(constant->get())));
+    }
+  }
+  static constexpr const char* kNames[] = {"__neg__", "__pos__", "__invert__"};
+  if (auto result = special_method(interpreter, value, kNames[static_cast<int>(op)], {})) return result;
+  throw_break("unsupported_value", "a unary operator on a " + type_name(value));
+}
+
+Sym compare_operation(Interpreter& interpreter, int compare, const Sym& a, const Sym& b) {
+  if (is_numpy_value(a) || is_numpy_value(b)) return numpy_compare(interpreter.tracer, compare, a, b);
+  const bool numbers = is_python_number(a) && is_python_number(b);
+  if (numbers && (is_runtime_number(a) || is_runtime_number(b))) {
+    return number_compare(interpreter, compare, a, b);
+  }
+  if (auto x = pure_constant(interpreter, a, "a comparison")) {
+    if (auto y = pure_constant(interpreter, b, "a comparison")) {
+      static constexpr int kRich[] = {Py_LT, Py_LE, Py_EQ, Py_NE, Py_GT, Py_GE};
+      return interpreter.tracer.constant(must(PyObject_RichCompare(x->get(), y->get(), kRich[compare])));
+    }
+  }
+  if (auto result = compare_containers(interpreter, compare, a, b)) return interpreter.boolean(*result);
+  if ((compare == kEqual || compare == kNotEqual) && is_plain_builtin(a) && is_plain_builtin(b)) {
+    // Of different types here, or of types that compare by identity.
+    return interpreter.boolean(is_identical(interpreter, a, b) == (compare == kEqual));
+  }
+  static constexpr const char* kNames[] = {"__lt__", "__le__", "__eq__", "__ne__", "__gt__", "__ge__"};
+  if (auto result = special_method(interpreter, a, kNames[compare], {b})) return result;
+  unsupported_operands("comparison", a, b);
+}
+
+bool is_identical(Interpreter& interpreter, const Sym& a, const Sym& b) {
+  if (a.get() == b.get()) return true;
+  if (a->kind == SymKind::kObject && b->kind == SymKind::kObject) {
+    BorrowedRef x = object_of(a), y = object_of(b);
+    const bool numbers = is_python_number(a) && is_python_number(b);
+    const bool same = x.get() == y.get();
+    const bool singletons = x.get() == Py_None || y.get() == Py_None || PyBool_Check(x.get()) ||
+                            PyBool_Check(y.get());
+    // Equal numbers, strings and tuples may or may not be one object in the next call.
+    if (!singletons && x.type() == y.type() && is_pure(x) && is_pure(y) && !is_dtype(x) &&
+        !PyType_Check(x.get()) && (a->source || b->source || numbers)) {
+      throw_break("unsupported_value", "identity of numbers or strings");
+    }
+    // `x is None` holds for every other object of x's type: the type is enough.
+    for (auto [value, other] : {std::pair(a, y), std::pair(b, x)}) {
+      if (singletons && !same && other.get() == Py_None) {
+        type_of(interpreter, value);
+        return false;
+      }
+    }
+    real_object(interpreter, a, "identity");
+    real_object(interpreter, b, "identity");
+    return same;
+  }
+  if (a->kind == b->kind) {
+    if (a->kind == SymKind::kArray && a->source && b->source) {
+      throw_break("unsupported_value", "identity of two arrays from outside");
+    }
+    if (a->kind == SymKind::kSize || a->kind == SymKind::kScalar ||
+        a->kind == SymKind::kTuple || a->kind == SymKind::kMethod) {
+      throw_break("unsupported_value", "identity of two values of type " + type_name(a));
+    }
+    return false;
+  }
+  // Different kinds are different types, except a constant and a run-time number or tuple.
+  for (auto [object, other] : {std::pair(a, b), std::pair(b, a)}) {
+    if (object->kind != SymKind::kObject) continue;
+    BorrowedRef real = object_of(object);
+    if (is_runtime_number(other) && is_python_number(object) && !PyBool_Check(real.get())) {
+      throw_break("unsupported_value", "identity of numbers");
+    }
+    if (PyBool_Check(real.get()) && other->kind == SymKind::kScalar &&
+        as<ScalarValue>(other).type == py_scalar_type(DType::kBool)) {
+      return number_truth(interpreter, other, "identity with a bool") == (real.get() == Py_True);
+    }
+    if (other->kind == SymKind::kTuple && PyTuple_Check(real.get())) {
+      throw_break("unsupported_value", "identity of tuples");
+    }
+    if (object->source && !is_pure(real)) type_of(interpreter, object);
+  }
+  return false;
+}
+
+bool equal_items(Interpreter& interpreter, const Sym& a, const Sym& b) {
+  if (a.get() == b.get()) return true;
+  return truth(interpreter, compare_operation(interpreter, kEqual, a, b));
+}
+
+bool contains(Interpreter& interpreter, const Sym& container, const Sym& item) {
+  if (is_dict(container)) return find_in_dict(interpreter, container, item) != nullptr;
+  if (is_set(container)) return set_contains(interpreter, container, item);
+  if (auto* view = dynamic_cast<DictView*>(container.get()); view && view->part == DictView::Part::kKeys) {
+    return find_in_dict(interpreter, view->dict, item) != nullptr;
+  }
+  if (auto real = pure_constant(interpreter, container, "a membership test")) {
+    Sym known = concrete(interpreter, item, "a membership test");
+    if (auto real_item = pure_constant(interpreter, known, "a membership test")) {
+      const int found = PySequence_Contains(real->get(), real_item->get());
+      if (found < 0) {
+        PyErr_Clear();
+        throw_break("would_raise", "a membership test");
+      }
+      return found == 1;
+    }
+  }
+  if (is_numpy_value(container)) throw_break("data_dependent", "a membership test in an array");
+  if (!is_list(container) && !is_tuple(container) && container->kind != SymKind::kIterator) {
+    if (auto result = special_method(interpreter, container, "__contains__", {item})) {
+      return truth(interpreter, result);
+    }
+    throw_break("unsupported_value", "a membership test in a " + type_name(container));
+  }
+  for (const Sym& own : collect_items(interpreter, container)) {
+    if (equal_items(interpreter, own, item)) return true;
+  }
+  return false;
+}
+
+bool truth(Interpreter& interpreter, const Sym& value) {
+  auto reason = [&] {
+    return fmt::format("generic_jump on a {} at {}", type_name(value), interpreter.location_text());
+  };
+  if (is_numpy_value(value)) {
+    Sym result = numpy_to_number(interpreter.tracer, &PyBool_Type, value);
+    if (is_numpy_value(result)) throw_break("data_dependent", reason());
+    return truth(interpreter, result);
+  }
+  if (is_runtime_number(value)) return number_truth(interpreter, value, reason());
+  switch (value->kind) {
+    case SymKind::kTuple:
+    case SymKind::kList:
+    case SymKind::kSet: return !as<SequenceValue>(value).items.empty();
+    case SymKind::kDict: return !as<DictValue>(value).items.empty();
+    case SymKind::kSlice:
+    case SymKind::kFunction:
+    case SymKind::kMethod: return true;
+    case SymKind::kIterator:
+      if (auto* view = dynamic_cast<DictView*>(value.get())) return dict_length(interpreter, view->dict) != 0;
+      return true;
+    case SymKind::kObject: {
+      BorrowedRef object = object_of(value);
+      if (auto constant = pure_constant(interpreter, value, "a truth value")) {
+        const int result = PyObject_IsTrue(constant->get());
+        if (result < 0) {
+          PyErr_Clear();
+          throw_break("would_raise", "a truth value");
+        }
+        return result == 1;
+      }
+      if (is_list(value)) return !sequence_items(interpreter, value).empty();
+      if (is_dict(value)) return dict_length(interpreter, value) != 0;
+      PyTypeObject* type = object.type();
+      const bool has_bool = type->tp_as_number && type->tp_as_number->nb_bool;
+      const bool has_length = (type->tp_as_mapping && type->tp_as_mapping->mp_length) ||
+                              (type->tp_as_sequence && type->tp_as_sequence->sq_length);
+      if (!has_bool && !has_length) {
+        type_of(interpreter, value);
+        return true;
+      }
+      if (auto result = special_method(interpreter, value, "__bool__", {})) return truth(interpreter, result);
+      if (auto result = special_method(interpreter, value, "__len__", {})) return truth(interpreter, result);
+      throw_break("unsupported_value", fmt::format("the truth value of a {}", type->tp_name));
+    }
+    case SymKind::kNull:
+    case SymKind::kArray:
+    case SymKind::kScalar:
+    case SymKind::kSize:
+    case SymKind::kCell: break;
+  }
+  NUMLIFT_CHECK(false, "the truth value of a {}", type_name(value));
+  NUMLIFT_UNREACHABLE();
+}
+
+// ---------------------------------------------------------------- subscription
+
+int64_t concrete_int(Interpreter& interpreter, const Sym& value, const char* what) {
+  Sym known = concrete(interpreter, value, what);
+  if (is_numpy_value(known)) {
+    // An index may be any integer scalar: what matters is its value now.
+    known = concrete(interpreter, numpy_to_number(interpreter.tracer, &PyLong_Type, known), what);
+  }
+  auto real = pure_constant(interpreter, known, what);
+  if (!real || !PyLong_Check(real->get())) {
+    throw_break("unsupported_value", fmt::format("{} by a {}", what, type_name(value)));
+  }
+  int overflow = 0;
+  const long long number = PyLong_AsLongLongAndOverflow(real->get(), &overflow);
+  if (overflow != 0) throw_break("would_raise", "an int beyond 64 bits as index or count");
+  return number;
+}
+
+Sym get_item(Interpreter& interpreter, const Sym& container, const Sym& key) {
+  if (is_numpy_value(container)) return numpy_get_item(interpreter.tracer, container, key);
+  if (is_dict(container)) {
+    if (Sym found = find_in_dict(interpreter, container, key)) return found;
+    throw_break("would_raise", "KeyError");
+  }
+  if (is_list(container) || is_tuple(container)) return sequence_item(interpreter, container, key);
+  if (auto real = pure_constant(interpreter, container, "a subscript")) {
+    auto real_key = interpreter.tracer.as_deep_constant(key, "a subscript at " + interpreter.location_text());
+    if (real_key && is_pure(*real_key) && !PyType_Check(real->get())) {
+      return interpreter.tracer.constant(must(PyObject_GetItem(real->get(), real_key->get())));
+    }
+  }
+  if (auto result = special_method(interpreter, container, "__getitem__", {key})) return result;
+  throw_break("unsupported_value", "a subscript of a " + type_name(container));
+}
+
+void set_item(Interpreter& interpreter, const Sym& container, const Sym& key, const Sym& value) {
+  if (is_numpy_value(container)) {
+    numpy_set_item(interpreter.tracer, container, key, value);
+    return;
+  }
+  if (container->kind == SymKind::kDict) {
+    dict_set(interpreter, as<DictValue>(container), key, value);
+    return;
+  }
+  if (container->kind == SymKind::kList) {
+    auto& items = as<SequenceValue>(container).items;
+    if (key->kind == SymKind::kSlice || (key->kind == SymKind::kObject && PySlice_Check(object_of(key).get()))) {
+      throw_break("unsupported_value", "assignment to a slice of a list");
+    }
+    const auto length = static_cast<int64_t>(items.size());
+    int64_t index = concrete_int(interpreter, key, "index into a list");
+    if (index < 0) index += length;
+    if (index < 0 || index >= length) throw_break("would_raise", "list assignment index out of range");
+    items[static_cast<size_t>(index)] = value;
+    return;
+  }
+  if (auto result = special_method(interpreter, container, "__setitem__", {key, value})) return;
+  if (container->kind == SymKind::kObject) change_outside_container(interpreter, container, "item assignment");
+  throw_break("would_raise", fmt::format("a {} does not support item assignment", type_name(container)));
+}
+
+void delete_item(Interpreter& interpreter, const Sym& container, const Sym& key) {
+  if (container->kind == SymKind::kDict) {
+    if (!dict_remove(interpreter, as<DictValue>(container), key)) throw_break("would_raise", "KeyError");
+    return;
+  }
+  if (container->kind == SymKind::kList && key->kind != SymKind::kSlice) {
+    container_method(interpreter, container, "pop", {{key}, {}});
+    return;
+  }
+  if (container->kind == SymKind::kObject) change_outside_container(interpreter, container, "del");
+  throw_break("unsupported_value", "del of an item of a " + type_name(container));
+}
+
+Sym length_of(Interpreter& interpreter, const Sym& value) {
+  if (is_numpy_value(value)) return numpy_length(interpreter.tracer, value);
+  switch (value->kind) {
+    case SymKind::kTuple:
+    case SymKind::kList:
+    case SymKind::kSet:
+      return interpreter.integer(static_cast<int64_t>(as<SequenceValue>(value).items.size()));
+    default: break;  // NOLINT: the kinds without a length go on below
+  }
+  if (is_dict(value)) return interpreter.integer(dict_length(interpreter, value));
+  if (auto* view = dynamic_cast<DictView*>(value.get())) {
+    return interpreter.integer(dict_length(interpreter, view->dict));
+  }
+  if (is_list(value)) {
+    return interpreter.integer(static_cast<int64_t>(sequence_items(interpreter, value).size()));
+  }
+  if (auto real = pure_constant(interpreter, value, "its length")) {
+    const Py_ssize_t length = PyObject_Length(real->get());
+    if (length < 0) {
+      PyErr_Clear();
+      throw_break("would_raise", fmt::format("a {} has no len()", type_name(value)));
+    }
+    return interpreter.integer(length);
+  }
+  if (auto result = special_method(interpreter, value, "__len__", {})) return result;
+  throw_break("unsupported_value", "len() of a " + type_name(value));
+}
+
+}  // namespace numlift::frame_eval

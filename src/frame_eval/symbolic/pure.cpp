@@ -1,0 +1,179 @@
+#include "symbolic/pure.h"
+
+#include "numlift/numpy_shim/dtypes.h"
+#include "numlift/numpy_shim/numpy.h"
+#include "numlift/py/py_error.h"
+#include "symbolic/python_scalars.h"
+
+namespace numlift::frame_eval {
+
+bool is_dtype(BorrowedRef object) { return PyArray_DescrCheck(object.get()); }
+
+bool is_pure(BorrowedRef object) {
+  PyObject* raw = object.get();
+  PyTypeObject* type = Py_TYPE(raw);
+  if (raw == Py_None || raw == Py_Ellipsis || raw == Py_NotImplemented || type == &PyBool_Type ||
+      type == &PyLong_Type || type == &PyFloat_Type || type == &PyComplex_Type ||
+      type == &PyUnicode_Type || type == &PyBytes_Type || type == &PyRange_Type) {
+    return true;
+  }
+  if (type == &PyTuple_Type) {
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(raw); ++i) {
+      if (!is_pure(PyTuple_GET_ITEM(raw, i))) return false;
+    }
+    return true;
+  }
+  if (type == &PySlice_Type) {
+    auto* slice = reinterpret_cast<PySliceObject*>(raw);
+    return is_pure(slice->start) && is_pure(slice->stop) && is_pure(slice->step);
+  }
+  if (type == &PyFrozenSet_Type) {
+    Ref items = must(PySequence_Tuple(raw));
+    return is_pure(items);
+  }
+  if (is_dtype(raw)) return true;
+  return PyType_Check(raw) &&
+         numpy_shim::dtype_of_scalar_class(reinterpret_cast<PyTypeObject*>(raw)).has_value();
+}
+
+bool compares_by_identity(BorrowedRef object) {
+  PyTypeObject* type = object.type();
+  return type->tp_richcompare == PyBaseObject_Type.tp_richcompare &&
+         type->tp_hash == PyBaseObject_Type.tp_hash;
+}
+
+Ref must(PyObject* new_reference) {
+  if (new_reference == nullptr) {
+    PyObject* type = PyErr_Occurred();
+    std::string name = type ? reinterpret_cast<PyTypeObject*>(type)->tp_name : "an exception";
+    PyErr_Clear();
+    throw_break("would_raise", name);
+  }
+  return Ref::steal(new_reference);
+}
+
+namespace {
+
+bool is_constant_tree(const Sym& value) {
+  if (value->kind == SymKind::kObject) return is_pure(object_of(value));
+  if (value->kind != SymKind::kTuple) return false;
+  const auto& tuple = as<SequenceValue>(value);
+  if (tuple.named_tuple_class) return false;
+  for (const Sym& item : tuple.items) {
+    if (!is_constant_tree(item)) return false;
+  }
+  return true;
+}
+
+std::string reason_text(Interpreter& interpreter, const char* what) {
+  return fmt::format("{} at {}", what, interpreter.location_text());
+}
+
+}  // namespace
+
+std::optional<Ref> pure_constant(Interpreter& interpreter, const Sym& value, const char* what) {
+  if (!is_constant_tree(value)) return std::nullopt;
+  if (value->kind == SymKind::kObject && !value->source) return Ref::create(object_of(value));
+  return interpreter.tracer.as_constant(value, reason_text(interpreter, what));
+}
+
+std::optional<Ref> real_object(Interpreter& interpreter, const Sym& value, const char* what) {
+  if (value->kind != SymKind::kObject) return pure_constant(interpreter, value, what);
+  return interpreter.tracer.as_constant(value, reason_text(interpreter, what));
+}
+
+bool is_py_scalar(const Sym& value) {
+  return value->kind == SymKind::kScalar &&
+         as<ScalarValue>(value).type.value_kind == ValueKind::kPyScalar;
+}
+
+Sym concrete(Interpreter& interpreter, const Sym& value, const char* what) {
+  if (value->kind == SymKind::kSize || is_py_scalar(value)) {
+    return specialize_number(interpreter, value, reason_text(interpreter, what));
+  }
+  return value;
+}
+
+Ref type_of(Interpreter& interpreter, const Sym& value) {
+  auto type = [](PyTypeObject& t) { return Ref::create(reinterpret_cast<PyObject*>(&t)); };
+  switch (value->kind) {
+    case SymKind::kObject: {
+      BorrowedRef object = object_of(value);
+      Ref result = Ref::create(reinterpret_cast<PyObject*>(object.type()));
+      if (value->source && !is_pure(object)) {
+        interpreter.tracer.guard(value->source, guards::HasType{result},
+                                 reason_text(interpreter, "its type is used"));
+      } else {
+        pure_constant(interpreter, value, "its type is used");
+      }
+      return result;
+    }
+    case SymKind::kArray: return type(PyArray_Type);
+    case SymKind::kScalar: {
+      const Type& scalar = as<ScalarValue>(value).type;
+      if (scalar.value_kind == ValueKind::kNumpyScalar) {
+        return Ref::create(numpy_shim::scalar_class_of(scalar.dtype));
+      }
+      switch (kind_of(scalar.dtype)) {
+        case DTypeKind::kBool: return type(PyBool_Type);
+        case DTypeKind::kSigned:
+        case DTypeKind::kUnsigned: return type(PyLong_Type);
+        case DTypeKind::kFloat: return type(PyFloat_Type);
+        case DTypeKind::kComplex: return type(PyComplex_Type);
+      }
+      NUMLIFT_UNREACHABLE();
+    }
+    case SymKind::kSize: return type(PyLong_Type);
+    case SymKind::kTuple: {
+      const auto& tuple = as<SequenceValue>(value);
+      return tuple.named_tuple_class ? tuple.named_tuple_class : type(PyTuple_Type);
+    }
+    case SymKind::kList: return type(PyList_Type);
+    case SymKind::kSet: return type(PySet_Type);
+    case SymKind::kDict: return type(PyDict_Type);
+    case SymKind::kSlice: return type(PySlice_Type);
+    case SymKind::kFunction: return type(PyFunction_Type);
+    case SymKind::kMethod:
+      if (as<MethodValue>(value).function) return type(PyMethod_Type);
+      return type(PyCFunction_Type);
+    case SymKind::kNull:
+    case SymKind::kCell:
+    case SymKind::kIterator: break;
+  }
+  throw_break("unsupported_value", "the type of an iterator or cell");
+}
+
+std::string type_name(const Sym& value) {
+  switch (value->kind) {
+    case SymKind::kObject: return object_of(value).type()->tp_name;
+    case SymKind::kArray: return "numpy.ndarray";
+    case SymKind::kScalar: {
+      const Type& scalar = as<ScalarValue>(value).type;
+      if (scalar.value_kind == ValueKind::kNumpyScalar) {
+        return reinterpret_cast<PyTypeObject*>(numpy_shim::scalar_class_of(scalar.dtype).get())->tp_name;
+      }
+      switch (kind_of(scalar.dtype)) {
+        case DTypeKind::kBool: return "bool";
+        case DTypeKind::kSigned:
+        case DTypeKind::kUnsigned: return "int";
+        case DTypeKind::kFloat: return "float";
+        case DTypeKind::kComplex: return "complex";
+      }
+      NUMLIFT_UNREACHABLE();
+    }
+    case SymKind::kSize: return "int";
+    case SymKind::kTuple: return "tuple";
+    case SymKind::kList: return "list";
+    case SymKind::kSet: return "set";
+    case SymKind::kDict: return "dict";
+    case SymKind::kSlice: return "slice";
+    case SymKind::kFunction: return "function";
+    case SymKind::kMethod: return "method";
+    case SymKind::kNull:
+    case SymKind::kCell: return "cell";
+    case SymKind::kIterator: return "iterator";
+  }
+  NUMLIFT_UNREACHABLE();
+}
+
+}  // namespace numlift::frame_eval
