@@ -3,6 +3,7 @@
 #include <string>
 
 #include "bindings.h"
+#include "numlift/support/check.h"
 #include "numlift/support/log.h"
 #include "numlift/support/options.h"
 
