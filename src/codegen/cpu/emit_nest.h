@@ -71,7 +71,7 @@ class NestEmitter {
   FunctionEmitter& f_;
   llvm::IRBuilder<>& b_;
   const LoopNest& nest_;
-  const std::vector<bool> sentinels_;
+  const Segments segments_;
   std::vector<LaneValue> values_;       // by ValueId
   std::vector<llvm::Value*> vars_;      // by VarId: first lane's iteration
   std::vector<VarId> open_loops_;       // outermost first

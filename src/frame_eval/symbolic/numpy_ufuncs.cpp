@@ -428,7 +428,10 @@ Sym call_ufunc_method(Tracer& tracer, BorrowedRef method, std::span<const Sym> a
     options.keepdims = constant_bool(tracer, bound.get("keepdims"), ufunc_name).value_or(false);
     options.initial = bound.get("initial");
     options.where = bound.get("where");
-    return reduce_ufunc(tracer, ufunc_name, bound.get("array"), options);
+    const Sym result = reduce_ufunc(tracer, ufunc_name, bound.get("array"), options);
+    if (result) return result;
+    if (options.out) throw_break("unsupported_numpy", fmt::format("numpy.{}.reduce with out=", ufunc_name));
+    return tracer.extern_call(method, args, kwargs, fmt::format("numpy.{}.reduce", ufunc_name));
   }
   if (name == "outer" && args.size() == 2 && kwargs.empty()) {
     const Sym left = as_array_value(tracer, args[0], ufunc_name);

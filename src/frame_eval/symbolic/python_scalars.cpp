@@ -201,6 +201,13 @@ void check_nonzero(Interpreter& interpreter, const Sym& divisor) {
     if (*constant == 0.0) throw_break("would_raise", "float division by zero");
     return;
   }
+  if (divisor->kind == SymKind::kSize) {
+    const std::string reason = "division by an int at " + interpreter.location_text();
+    if (interpreter.tracer.decide_equal(as<SizeValue>(divisor).expr, 0, reason)) {
+      throw_break("would_raise", "division by zero");
+    }
+    return;
+  }
   scalar_node(interpreter, Op::kDivide,
               {constant_node(interpreter, 1.0), float_operand(interpreter, divisor)},
               DType::kFloat64, kFpDivide);
