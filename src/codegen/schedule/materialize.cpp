@@ -131,6 +131,8 @@ void mark_needed(Plan* plan) {
     const Node& node = graph.nodes()[i - 1];
     bool& needed = plan->nodes[i - 1].needed;
     if (node.op == Op::kStore || node.fp_checks != kFpNone) needed = true;
+    // Its sizes are checked, and read by expressions that name no node.
+    if (node.op == Op::kExternItem && node.type.value_kind == ValueKind::kArray) needed = true;
     if (node.op == Op::kExtern) {
       const ExternInfo& info = graph.externs[attr_of<ExternAttr>(node).call];
       if (!info.pure || info.may_raise) needed = true;
