@@ -17,8 +17,6 @@ ValueRef scalar_ref(const Plan& plan, NodeId id) {
   } else if (node.op == Op::kPlaceholder) {
     result.kind = ValueRef::Kind::kInputObject;
     result.input = attr_of<PlaceholderAttr>(node).input;
-  } else if (node.op == Op::kExternItem) {
-    result.kind = ValueRef::Kind::kObject;
   } else {
     NUMLIFT_CHECK(plan.of(id).place, "%{} has no memory", index_of(id));
     result.kind = node.type.value_kind == ValueKind::kPyScalar ? ValueRef::Kind::kPyScalar
