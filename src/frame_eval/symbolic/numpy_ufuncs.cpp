@@ -453,6 +453,14 @@ Sym call_ufunc_method(Tracer& tracer, BorrowedRef method, std::span<const Sym> a
     const Sym operands[] = {tracer.new_view(array, std::move(step), std::move(strides)), args[1]};
     return apply_ufunc(tracer, ufunc, operands);
   }
+  if (name == "at") {
+    static const numpy_shim::FunctionEntry entry = [] {
+      numpy_shim::FunctionEntry made;
+      made.path = "numpy.ufunc.at";
+      return made;
+    }();
+    return call_changing_function(tracer, bind_arguments(entry, method, args, kwargs));
+  }
   if (name == "accumulate" || name == "reduceat" || name == "outer") {
     for (const auto& [keyword, value] : kwargs) {
       if (PyUnicode_CompareWithASCIIString(keyword.get(), "out") == 0 && !is_none(value)) {
