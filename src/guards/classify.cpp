@@ -23,7 +23,8 @@ bool classify_array(BorrowedRef object, ArrayClass* out) {
   const npy_intp* strides = PyArray_STRIDES(array);
   for (int axis = 0; axis < result.rank; ++axis) {
     if (dims[axis] == 1) result.size_one |= uint64_t{1} << axis;
-    if (dims[axis] > 1 && strides[axis] == 0) return false;
+    // Arrays without elements may have any strides.
+    if (dims[axis] > 1 && strides[axis] == 0 && PyArray_SIZE(array) != 0) return false;
   }
   result.layout = layout_of(array);
   if (result.layout == ArrayClass::Layout::kStrided) {
@@ -96,7 +97,8 @@ bool check_array(BorrowedRef object, const ArrayClass& wanted, bool must_be_writ
   }
   if (layout_of(array) != ArrayClass::Layout::kStrided) return false;
   for (int axis = 0; axis < rank; ++axis) {
-    if (dims[axis] > 1 && strides[axis] == 0) return false;
+    // Arrays without elements may have any strides.
+    if (dims[axis] > 1 && strides[axis] == 0 && PyArray_SIZE(array) != 0) return false;
   }
   for (size_t i = 1; i < wanted.stride_order.size(); ++i) {
     const uint8_t outer = wanted.stride_order[i - 1], inner = wanted.stride_order[i];

@@ -184,7 +184,7 @@ BorrowedRef GuardSet::read_slot(uint32_t slot, const CallInputs& inputs,
 }
 
 bool GuardSet::check_static(const CallInputs& inputs, PyObject** slots) {
-  bool same = kDictsHaveVersions;
+  bool same = kDictsHaveVersions && static_read_;
   for (const WatchedDict& one : static_dicts_) same = same && dict_version(one.dict.get()) == one.version;
   if (same) {
     for (size_t i = 0; i < static_slots_.size(); ++i) slots[static_slots_[i]] = static_values_[i];
@@ -197,10 +197,12 @@ bool GuardSet::check_static(const CallInputs& inputs, PyObject** slots) {
     if (!holds(guards_[guard].predicate, slots[guard_slots_[guard]], false)) {
       // The values kept may be those of a change that did not matter; never use them again.
       for (WatchedDict& one : static_dicts_) one.version = kNeverSeen;
+      static_read_ = false;
       return false;
     }
   }
   for (WatchedDict& one : static_dicts_) one.version = dict_version(one.dict.get());
+  static_read_ = true;
   return true;
 }
 

@@ -129,6 +129,7 @@ class GuardSet {
   std::vector<Step> steps_;
   std::vector<uint32_t> static_slots_;   // parents first
   std::vector<uint32_t> static_guards_;
+  bool static_read_ = false;              // they have been: with no dict to watch nothing else tells
   std::vector<PyObject*> static_values_; // by position in static_slots_; alive while versions hold
   std::vector<WatchedDict> static_dicts_;
   std::vector<uint32_t> input_slots_;

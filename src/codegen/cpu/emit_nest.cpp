@@ -37,7 +37,7 @@ void NestEmitter::emit_items(const std::vector<Item>& items) {
         emit_value(ValueId{item.index});
         break;
       case Item::Kind::kStore:
-        emit_store(nest_.stores[item.index]);
+        emit_store(item.index);
         break;
       case Item::Kind::kLoop:
         // What was recorded so far belongs to this body, not to the loop's.
@@ -168,6 +168,14 @@ unsigned NestEmitter::widest_bytes(VarId vector_var) const {
     llvm::Type* type = register_type(b_.getContext(), nest_.values[i].dtype);
     widest = std::max(widest, std::max(8u, type->getScalarSizeInBits()) / 8);
   }
+  // A fill has no varying value but its stores.
+  for (const Store& store : nest_.stores)
+    for (const auto& [stride_var, stride] : store.access.strides) {
+      const Buffer& buffer = f_.program().buffers[static_cast<uint32_t>(store.access.buffer)];
+      llvm::Type* type = memory_type(b_.getContext(), buffer.dtype);
+      if (stride_var == vector_var && buffer.dtype != DType::kBool)
+        widest = std::max(widest, type->getScalarSizeInBits() / 8);
+    }
   return widest;
 }
 

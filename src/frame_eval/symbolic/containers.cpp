@@ -111,6 +111,10 @@ std::vector<Sym> collect_items(Interpreter& interpreter, const Sym& value) {
 
 std::vector<Sym> collect_unordered(Interpreter& interpreter, const Sym& value) {
   if (value->kind == SymKind::kSet) return as<SequenceValue>(value).items;
+  if (is_set(value)) {
+    Ref items = must(PySequence_Tuple(object_of(value).get()));
+    return sequence_items(interpreter, interpreter.object(items));
+  }
   return collect_items(interpreter, value);
 }
 

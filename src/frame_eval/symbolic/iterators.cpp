@@ -48,11 +48,13 @@ struct LiveDictIterator : IteratorValue {
   LiveDictIterator(Interpreter& interpreter, Sym dict, std::vector<Sym> items)
       : interpreter(interpreter), dict(std::move(dict)), items(std::move(items)) {}
   Sym next(Tracer&) override {
-    if (position >= items.size()) return nullptr;
+    if (!dict) return nullptr;
     if (dict->kind == SymKind::kDict && as<DictValue>(dict).items.size() != items.size()) {
       throw_break("would_raise", "a dict changes its size while it is iterated");
     }
-    return items[position++];
+    if (position < items.size()) return items[position++];
+    dict = nullptr;  // exhausted for good
+    return nullptr;
   }
   Interpreter& interpreter;
   Sym dict;

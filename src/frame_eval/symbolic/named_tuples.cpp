@@ -65,7 +65,7 @@ Sym named_tuple_field(Interpreter&, const Sym& tuple, BorrowedRef name) {
   PyObject* raw = _PyType_Lookup(reinterpret_cast<PyTypeObject*>(value.named_tuple_class.get()), name);
   for (size_t i = 0; i < value.items.size(); ++i) {
     if (PyUnicode_Compare(PyTuple_GET_ITEM(fields.get(), static_cast<Py_ssize_t>(i)), name.get()) == 0) {
-      if (raw == nullptr || std::string_view(Py_TYPE(raw)->tp_name) != "_collections._tuplegetter") break;
+      if (raw == nullptr || std::string_view(Py_TYPE(raw)->tp_name).find("_tuplegetter") == std::string_view::npos) break;
       return value.items[i];
     }
   }

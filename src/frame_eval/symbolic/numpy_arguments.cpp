@@ -63,7 +63,17 @@ std::vector<int> axes_argument(Tracer& tracer, const Sym& value, int rank, std::
     for (int axis = 0; axis < rank; ++axis) axes.push_back(axis);
     return axes;
   }
-  if (value->kind == SymKind::kTuple) {
+  if (value->kind == SymKind::kObject &&
+      PyTuple_CheckExact(static_cast<const ObjectValue&>(*value).object.get())) {
+    const auto constant = tracer.as_constant(value, fmt::format("the axes of {}", what));
+    PyObject* tuple = constant ? constant->get() : nullptr;
+    if (tuple == nullptr) throw_break("data_dependent", fmt::format("{}: axes that are not constant", what));
+    for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(tuple); ++k) {
+      const Sym item = tracer.constant(Ref::create(PyTuple_GET_ITEM(tuple, k)));
+      if (is_none(item)) throw_break("would_raise", fmt::format("{}: an axis is None", what));
+      axes.push_back(normalize_axis(*constant_int(tracer, item, what), rank, what));
+    }
+  } else if (value->kind == SymKind::kTuple) {
     for (const Sym& item : static_cast<const SequenceValue&>(*value).items) {
       if (is_none(item)) throw_break("would_raise", fmt::format("{}: an axis is None", what));
       axes.push_back(normalize_axis(*constant_int(tracer, item, what), rank, what));

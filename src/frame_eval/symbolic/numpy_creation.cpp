@@ -273,7 +273,7 @@ Sym call_full_like(Tracer& tracer, const CallArguments& arguments) {
 namespace {
 
 Sym with_dtype(Tracer& tracer, const Sym& value, std::optional<DType> dtype, char order, bool copy) {
-  if (value->kind == SymKind::kList || value->kind == SymKind::kTuple) {
+  if (sequence_items(tracer, value)) {
     if (order == 'F') throw_break("unsupported_numpy", "an array of a list in Fortran order");
     return array_from_sequence(tracer, value, dtype);
   }

@@ -119,7 +119,7 @@ void assign(Tracer& tracer, ArrayValue& target, const Sym& content, bool one_ele
   }
   const DType dtype = target.type.dtype;
   std::optional<Operand> value;
-  if (content->kind == SymKind::kList || content->kind == SymKind::kTuple) {
+  if (sequence_items(tracer, content)) {
     if (one_element) throw_break("would_raise", "setting an array element with a sequence.");
     value = find_operand(tracer, array_from_sequence(tracer, content, dtype));
   } else {

@@ -131,6 +131,30 @@ Sym binary_by_value(Interpreter& interpreter, int nb_op, const Sym& a, const Sym
 
 // ---- ints
 
+// Python's ints have no bounds, size expressions have: an entry guard keeps calls out whose values do not
+// fit, and a value that does not fit now throws.
+Sym checked_size(Interpreter& interpreter, const SizeExpr& expr) {
+  Tracer& tracer = interpreter.tracer;
+  Sym result = tracer.new_size(expr);
+  if (result->kind != SymKind::kSize) return result;
+  const SizeExpr& size = as<SizeValue>(result).expr;
+  Graph& graph = tracer.graph();
+  std::vector<SymbolId> symbols;
+  size.collect_symbols(&symbols);
+  const bool has_ints = std::any_of(symbols.begin(), symbols.end(), [&](SymbolId id) {
+    return graph.symbols[static_cast<size_t>(id)].kind == SymbolKind::kInt;
+  });
+  if (!has_ints || size.as_symbol()) return result;
+  if (!size.evaluate(graph.symbol_hints())) throw SizeOverflowError();
+  SizeGuard guard{SizeGuard::Relation::kLessEqual, size, std::numeric_limits<int64_t>::max(),
+                  "it fits in 64 bits at " + interpreter.location_text()};
+  const bool known = std::any_of(graph.size_guards.begin(), graph.size_guards.end(), [&](const SizeGuard& g) {
+    return g.relation == guard.relation && g.left == guard.left && g.right == guard.right;
+  });
+  if (!known) graph.size_guards.push_back(std::move(guard));
+  return result;
+}
+
 std::optional<Sym> size_binary(Interpreter& interpreter, int nb_op, const SizeExpr& a,
                                const SizeExpr& b) {
   Tracer& tracer = interpreter.tracer;
@@ -141,26 +165,26 @@ std::optional<Sym> size_binary(Interpreter& interpreter, int nb_op, const SizeEx
   };
   const auto shift = b.constant();
   switch (static_cast<NbOp>(nb_op)) {
-    case kNbAdd: return tracer.new_size(a + b);
-    case kNbSubtract: return tracer.new_size(a - b);
-    case kNbMultiply: return tracer.new_size(a * b);
+    case kNbAdd: return checked_size(interpreter, a + b);
+    case kNbSubtract: return checked_size(interpreter, a - b);
+    case kNbMultiply: return checked_size(interpreter, a * b);
     case kNbFloorDivide:
       check_divisor();
-      return tracer.new_size(SizeExpr::floor_div(a, b));
+      return checked_size(interpreter, SizeExpr::floor_div(a, b));
     case kNbRemainder:
       check_divisor();
-      return tracer.new_size(SizeExpr::floor_mod(a, b));
+      return checked_size(interpreter, SizeExpr::floor_mod(a, b));
     case kNbLshift:
       if (!shift || *shift < 0 || *shift > 60) return std::nullopt;
-      return tracer.new_size(a * SizeExpr(int64_t{1} << *shift));
+      return checked_size(interpreter, a * SizeExpr(int64_t{1} << *shift));
     case kNbRshift:
       if (!shift || *shift < 0 || *shift > 60) return std::nullopt;
-      return tracer.new_size(SizeExpr::floor_div(a, SizeExpr(int64_t{1} << *shift)));
+      return checked_size(interpreter, SizeExpr::floor_div(a, SizeExpr(int64_t{1} << *shift)));
     case kNbPower: {
       if (!shift || *shift < 1 || *shift > 4) return std::nullopt;
       SizeExpr power = a;
       for (int64_t i = 1; i < *shift; ++i) power = power * a;
-      return tracer.new_size(power);
+      return checked_size(interpreter, power);
     }
     case kNbAnd:
     case kNbOr:
@@ -359,13 +383,17 @@ Sym number_unary(Interpreter& interpreter, NumberUnary op, const Sym& a) {
   const DType dtype = dtype_of_number(a);
   if (a->kind == SymKind::kSize) {
     const SizeExpr& expr = as<SizeValue>(a).expr;
-    switch (op) {
-      case NumberUnary::kNegative: return tracer.new_size(-expr);
-      case NumberUnary::kPositive: return a;
-      case NumberUnary::kInvert: return tracer.new_size(-expr - SizeExpr(1));
-      case NumberUnary::kAbsolute:
-        return tracer.decide_less(expr, 0, "abs() at " + interpreter.location_text())
-                   ? tracer.new_size(-expr) : a;
+    try {
+      switch (op) {
+        case NumberUnary::kNegative: return checked_size(interpreter, -expr);
+        case NumberUnary::kPositive: return a;
+        case NumberUnary::kInvert: return checked_size(interpreter, -expr - SizeExpr(1));
+        case NumberUnary::kAbsolute:
+          return tracer.decide_less(expr, 0, "abs() at " + interpreter.location_text())
+                     ? checked_size(interpreter, -expr) : a;
+      }
+    } catch (const SizeOverflowError&) {
+      // Its value is taken instead.
     }
   }
   if (op == NumberUnary::kPositive && (is_float(dtype) || is_complex(dtype))) return a;

@@ -122,5 +122,5 @@ def check(function, *args, ulp=0, native=True, backend="llvm", compiled=None):
         compare(got, expected, ulp)
     compare(our_args, plain_args, ulp, "args")
     if native and expected_error is None:
-        assert break_count(compiled) == 0, "left to CPython"
+        assert break_count(compiled) == 0, compiled.entries[-1].break_reason
     return compiled
