@@ -118,7 +118,8 @@ std::string object_text(BorrowedRef object) {
                      PyBytes_CheckExact(object.get()) || object.get() == Py_None;
   // Names what has one; never an address.
   if (!plain && (PyType_Check(object.get()) || PyFunction_Check(object.get()) ||
-                 PyCFunction_Check(object.get()) || PyModule_Check(object.get()))) {
+                 PyCFunction_Check(object.get()) || PyModule_Check(object.get()) ||
+                 PyObject_TypeCheck(object.get(), &PyUFunc_Type))) {
     Ref name = Ref::steal(PyObject_GetAttrString(object.get(), "__name__"));
     const char* text = name && PyUnicode_Check(name.get()) ? PyUnicode_AsUTF8(name.get()) : nullptr;
     if (text != nullptr) return fmt::format("<{} {}>", object.type()->tp_name, text);
@@ -159,7 +160,6 @@ std::string class_text(const ArrayClass& c) {
       if ((c.size_one >> axis & 1) != 0) text += fmt::format(" axis {}", axis);
     }
   }
-  if (c.writeable) text += ", writeable";
   return text;
 }
 
@@ -171,7 +171,9 @@ struct Text {
   std::string operator()(const IsObject& p) const { return "is " + object_text(p.object); }
   std::string operator()(const HasType& p) const { return "type " + type_name(p.type); }
   std::string operator()(const EqualsConstant& p) const { return "== " + object_text(p.value); }
-  std::string operator()(const IsArray& p) const { return class_text(p.array_class); }
+  std::string operator()(const IsArray& p) const {
+    return class_text(p.array_class) + (p.array_class.writeable ? ", writeable" : "");
+  }
   std::string operator()(const IsOpaqueArray&) const { return "an array that is not compiled"; }
   std::string operator()(const IsInt64&) const { return "int of 64 bits"; }
   std::string operator()(const HasLength& p) const { return fmt::format("length {}", p.length); }
@@ -192,7 +194,7 @@ struct FoundText {
   std::string operator()(const EqualsConstant&) const { return object_text(value); }
   std::string operator()(const IsArray&) const {
     ArrayClass found;
-    if (classify_array(value, &found)) return class_text(found);
+    if (classify_array(value, &found)) return class_text(found) + (found.writeable ? "" : ", read-only");
     return PyArray_Check(value.get()) ? "an array that is not compiled (subclass, dtype or layout)"
                                       : "type " + std::string(value.type()->tp_name);
   }
