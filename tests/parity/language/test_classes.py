@@ -101,7 +101,11 @@ def test_operator_with_an_array_on_the_right():
 
 
 def test_operator_with_an_array_on_the_left_is_left_to_python():
-    thing = Base(2.0)
+    class Plain:
+        def __radd__(self, other):
+            return other - 1
+
+    thing = Plain()
     same(lambda a: a + thing, (x,), whole=False)
 
 
