@@ -99,16 +99,15 @@ bool ProgramHost::call_extern_step(RunFrame* frame, uint32_t index) const {
 bool ProgramHost::take_item(RunFrame* frame, const Ref& result, NodeId id, uint32_t buffer) const {
   const Node& node = program_.graph.node(id);
   Ref item = item_at(result, attr_of<ExternItemAttr>(node).path);
+  for (size_t k = 0; k < object_items_.size(); ++k) {
+    if (object_items_[k] == id) frame->item_objects[k] = Ref(item).release();
+  }
   switch (node.type.value_kind) {
     case ValueKind::kNumpyScalar:
     case ValueKind::kPyScalar:
       return numpy_shim::read_scalar(item, node.type.value_kind, node.type.dtype,
                                      frame->buffers[buffer]);
     case ValueKind::kObject:
-      for (size_t k = 0; k < object_items_.size(); ++k) {
-        if (object_items_[k] == id) frame->item_objects[k] = item.release();
-      }
-      return true;
     case ValueKind::kEffect: return true;
     case ValueKind::kArray: break;
   }

@@ -137,7 +137,15 @@ ProgramHost::ProgramHost(const codegen::Program& program, codegen::ProgramFuncti
     return ViewPlan{CompiledSize(value.offset), CompiledSize(value.size), compiled(value.dims),
                     compiled(value.strides)};
   };
-  for (const ValueRef& value : program.outputs) outputs_.push_back(view_plan(value));
+  const auto keep_object = [&](const ValueRef& value) {
+    if (value.kind != ValueRef::Kind::kObject) return;
+    if (std::find(object_items_.begin(), object_items_.end(), value.node) != object_items_.end()) return;
+    object_items_.push_back(value.node);
+  };
+  for (const ValueRef& value : program.outputs) {
+    outputs_.push_back(view_plan(value));
+    keep_object(value);
+  }
 
   externs_.resize(program.steps.size());
   for (size_t s = 0; s < program.steps.size(); ++s) {
@@ -147,9 +155,9 @@ ProgramHost::ProgramHost(const codegen::Program& program, codegen::ProgramFuncti
     ExternPlan& plan = externs_[s];
     plan.recipe = recipe_in_users_name(externs.at(step->call), program.graph.locations[node.location], globals);
     plan.fp_checks = fp_checks | node.fp_checks;
-    for (const ValueRef& operand : step->operands) plan.operands.push_back(view_plan(operand));
-    for (const auto& [item, buffer] : step->items) {
-      if (program.graph.node(item).type.value_kind == ValueKind::kObject) object_items_.push_back(item);
+    for (const ValueRef& operand : step->operands) {
+      plan.operands.push_back(view_plan(operand));
+      keep_object(operand);
     }
     for (const SizeGuard& guard : program.graph.size_guards) {
       if (decided_by(guard, *step, program)) {

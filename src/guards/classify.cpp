@@ -23,7 +23,7 @@ bool classify_array(BorrowedRef object, ArrayClass* out) {
   const npy_intp* strides = PyArray_STRIDES(array);
   for (int axis = 0; axis < result.rank; ++axis) {
     if (dims[axis] == 1) result.size_one |= uint64_t{1} << axis;
-    if (dims[axis] > 1 && strides[axis] == 0) return false;
+    if (dims[axis] > 1 && strides[axis] == 0 && PyArray_SIZE(array) > 0) return false;
   }
   result.layout = layout_of(array);
   if (result.layout == ArrayClass::Layout::kStrided) {

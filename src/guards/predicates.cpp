@@ -90,16 +90,15 @@ struct Holds {
     return length_of(value, &length) && length == p.length;
   }
   bool operator()(const HasKeys& p) const {
-    if (!PyDict_CheckExact(value.get())) return false;
-    const Py_ssize_t count = PyTuple_GET_SIZE(p.keys.get());
-    if (PyDict_GET_SIZE(value.get()) != count) return false;
+    if (!PyDict_CheckExact(value.get()) ||
+        PyDict_GET_SIZE(value.get()) != PyTuple_GET_SIZE(p.keys.get())) {
+      return false;
+    }
+    PyObject *key, *item;
     Py_ssize_t position = 0, i = 0;
-    PyObject* key = nullptr;
-    while (PyDict_Next(value.get(), &position, &key, nullptr)) {
+    while (PyDict_Next(value.get(), &position, &key, &item)) {
       PyObject* wanted = PyTuple_GET_ITEM(p.keys.get(), i++);
-      const bool equal = key == wanted || (PyUnicode_CheckExact(key) && PyUnicode_CheckExact(wanted) &&
-                                           PyUnicode_Compare(key, wanted) == 0);
-      if (!equal) return false;
+      if (key != wanted && !same_constant(key, wanted)) return false;
     }
     return true;
   }
@@ -119,7 +118,8 @@ std::string object_text(BorrowedRef object) {
                      PyBytes_CheckExact(object.get()) || object.get() == Py_None;
   // Names what has one; never an address.
   if (!plain && (PyType_Check(object.get()) || PyFunction_Check(object.get()) ||
-                 PyCFunction_Check(object.get()) || PyModule_Check(object.get()))) {
+                 PyCFunction_Check(object.get()) || PyModule_Check(object.get()) ||
+                 PyObject_TypeCheck(object.get(), &PyUFunc_Type))) {
     Ref name = Ref::steal(PyObject_GetAttrString(object.get(), "__name__"));
     const char* text = name && PyUnicode_Check(name.get()) ? PyUnicode_AsUTF8(name.get()) : nullptr;
     if (text != nullptr) return fmt::format("<{} {}>", object.type()->tp_name, text);
@@ -160,7 +160,6 @@ std::string class_text(const ArrayClass& c) {
       if ((c.size_one >> axis & 1) != 0) text += fmt::format(" axis {}", axis);
     }
   }
-  if (c.writeable) text += ", writeable";
   return text;
 }
 
@@ -172,7 +171,9 @@ struct Text {
   std::string operator()(const IsObject& p) const { return "is " + object_text(p.object); }
   std::string operator()(const HasType& p) const { return "type " + type_name(p.type); }
   std::string operator()(const EqualsConstant& p) const { return "== " + object_text(p.value); }
-  std::string operator()(const IsArray& p) const { return class_text(p.array_class); }
+  std::string operator()(const IsArray& p) const {
+    return class_text(p.array_class) + (p.array_class.writeable ? ", writeable" : "");
+  }
   std::string operator()(const IsOpaqueArray&) const { return "an array that is not compiled"; }
   std::string operator()(const IsInt64&) const { return "int of 64 bits"; }
   std::string operator()(const HasLength& p) const { return fmt::format("length {}", p.length); }
@@ -193,7 +194,7 @@ struct FoundText {
   std::string operator()(const EqualsConstant&) const { return object_text(value); }
   std::string operator()(const IsArray&) const {
     ArrayClass found;
-    if (classify_array(value, &found)) return class_text(found);
+    if (classify_array(value, &found)) return class_text(found) + (found.writeable ? "" : ", read-only");
     return PyArray_Check(value.get()) ? "an array that is not compiled (subclass, dtype or layout)"
                                       : "type " + std::string(value.type()->tp_name);
   }
@@ -206,13 +207,9 @@ struct FoundText {
   }
   std::string operator()(const HasKeys&) const {
     if (!PyDict_CheckExact(value.get())) return "type " + std::string(value.type()->tp_name);
-    std::string text = "keys (";
-    Py_ssize_t position = 0;
-    PyObject* key = nullptr;
-    for (bool first = true; PyDict_Next(value.get(), &position, &key, nullptr); first = false) {
-      text += (first ? "" : ", ") + object_text(key);
-    }
-    return text + ")";
+    Ref keys = Ref::steal(PySequence_Tuple(value.get()));
+    if (!keys) PyErr_Clear();
+    return "keys " + object_text(keys);
   }
   std::string operator()(const FunctionIs&) const { return object_text(value); }
   std::string operator()(const IsAbsent&) const { return object_text(value); }

@@ -1,5 +1,6 @@
 #include "numlift/numpy_shim/output.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "numlift/numpy_shim/allocator.h"
@@ -10,6 +11,8 @@
 
 namespace numlift::numpy_shim {
 namespace {
+
+constexpr int64_t kZeros[NPY_MAXDIMS] = {};
 
 PyArray_Descr* new_descr(DType dtype) {
   PyObject* descr = descr_of(dtype).get();
@@ -28,7 +31,8 @@ bool has_no_elements(int rank, const int64_t* dims) {
 static_assert(sizeof(npy_intp) == sizeof(int64_t));
 
 Ref make_array(DType dtype, int rank, const int64_t* dims, const int64_t* strides, void* data) {
-  if (strides != nullptr && has_no_elements(rank, dims)) strides = nullptr;
+  // NumPy makes fresh arrays without elements with strides of 0.
+  if (has_no_elements(rank, dims)) strides = kZeros;
   PyObject* object = PyArray_NewFromDescr(&PyArray_Type, new_descr(dtype), rank, dims, strides, data,
                                           NPY_ARRAY_CARRAY, nullptr);
   if (object == nullptr) {
@@ -67,6 +71,13 @@ Ref make_empty_array(DType dtype, int rank, const int64_t* dims, const int64_t* 
 Ref make_view(BorrowedRef owner, DType dtype, int64_t offset, int rank, const int64_t* dims,
               const int64_t* strides) {
   PyArrayObject* base = as_array(owner);
+  // ... and views of them are made of those strides.
+  if (PyArray_SIZE(base) == 0 && rank > 0) {
+    const npy_intp* own = PyArray_STRIDES(base);
+    if (std::all_of(own, own + PyArray_NDIM(base), [](npy_intp stride) { return stride == 0; })) {
+      strides = kZeros;
+    }
+  }
   const int flags = PyArray_FLAGS(base) & NPY_ARRAY_WRITEABLE;
   Ref view = checked(PyArray_NewFromDescr(&PyArray_Type, new_descr(dtype), rank, dims, strides,
                                           PyArray_BYTES(base) + offset, flags, nullptr));

@@ -45,6 +45,34 @@ Ref normalized(Ref value, const Type& type) {
   return checked(PyArray_ToScalar(PyArray_DATA(as_array(array)), as_array(array)));
 }
 
+// Memory of its own, in the order that the node says.
+bool is_fresh(const Node& node) {
+  if (node.type.value_kind != ValueKind::kArray) return false;
+  if (node.op == Op::kStore || node.op == Op::kPlaceholder) return false;
+  return op_info(node.op).op_class != OpClass::kView;
+}
+
+Ref laid_out(Ref value, const AxisOrder& order) {
+  PyArrayObject* array = as_array(value);
+  const int rank = PyArray_NDIM(array);
+  std::vector<npy_intp> strides(static_cast<size_t>(rank));
+  npy_intp step = PyArray_ITEMSIZE(array);
+  bool same = true;
+  for (int k = rank; k-- > 0;) {
+    const int axis = order.empty() ? k : order[static_cast<size_t>(k)];
+    strides[static_cast<size_t>(axis)] = step;
+    same = same && PyArray_STRIDE(array, axis) == step;
+    step *= PyArray_DIM(array, axis);
+  }
+  if (same || step == 0) return value;
+  PyArray_Descr* descr = PyArray_DESCR(array);
+  Py_INCREF(descr);
+  Ref fresh = checked(PyArray_NewFromDescr(&PyArray_Type, descr, rank, PyArray_DIMS(array), strides.data(),
+                                           nullptr, 0, nullptr));
+  check_status(PyArray_CopyInto(as_array(fresh), array));
+  return fresh;
+}
+
 Ref as_ndarray(BorrowedRef value) {
   if (PyArray_Check(value.get())) return Ref::create(value);
   return checked(PyArray_FromAny(value.get(), nullptr, 0, 0, 0, nullptr));
@@ -59,22 +87,57 @@ GraphRunner::GraphRunner(const Graph& graph, std::vector<Ref> inputs, std::vecto
       symbols_(std::move(symbols)),
       call_extern_(std::move(call_extern)) {}
 
-int64_t GraphRunner::size(const SizeExpr& expr) const {
+int64_t GraphRunner::size(const SizeExpr& expr) {
+  std::vector<SymbolId> used;
+  expr.collect_symbols(&used);
+  for (SymbolId id : used) {
+    // Known once the extern has run.
+    const Symbol& symbol = graph_.symbols[static_cast<size_t>(id)];
+    if (symbol.kind == SymbolKind::kExternDim && symbol.input < graph_.size()) {
+      (void)value(NodeId{symbol.input});
+    }
+  }
   const auto value = expr.evaluate(symbols_);
   NUMLIFT_CHECK(value.has_value(), "size {} overflows", expr.text());
   return *value;
 }
 
-std::vector<int64_t> GraphRunner::sizes(const std::vector<SizeExpr>& exprs) const {
+std::vector<int64_t> GraphRunner::sizes(const std::vector<SizeExpr>& exprs) {
   std::vector<int64_t> values;
   for (const SizeExpr& expr : exprs) values.push_back(size(expr));
   return values;
 }
 
+void GraphRunner::take_extern_item(NodeId id, BorrowedRef item) {
+  const Type& type = graph_.node(id).type;
+  if (type.value_kind != ValueKind::kArray) return;
+  bool fits = is_exact_ndarray(item) && PyArray_NDIM(as_array(item)) == type.rank() &&
+              dtype_of_descr(reinterpret_cast<PyObject*>(PyArray_DESCR(as_array(item)))) == type.dtype;
+  for (int axis = 0; fits && axis < type.rank(); ++axis) {
+    const SizeExpr& dim = type.dims[static_cast<size_t>(axis)];
+    const int64_t found = PyArray_DIM(as_array(item), axis);
+    const auto id_of_symbol = dim.as_symbol();
+    const Symbol* symbol = id_of_symbol ? &graph_.symbols[static_cast<size_t>(*id_of_symbol)] : nullptr;
+    if (symbol != nullptr && symbol->kind == SymbolKind::kExternDim && symbol->input == index_of(id)) {
+      fits = (found == 1) == (symbol->hint == 1);  // the trace took it to broadcast, or not
+      symbols_[static_cast<size_t>(*id_of_symbol)] = found;
+    } else {
+      fits = size(dim) == found;
+    }
+  }
+  if (fits) return;
+  PyErr_SetString(PyExc_RuntimeError, "an extern call gave another type than when it was traced");
+  throw PyError();
+}
+
 Ref GraphRunner::value(NodeId id) {
   if (values_.size() < graph_.size()) values_.resize(graph_.size());
   if (!values_[index_of(id)]) {
-    Ref computed = normalized(compute(id), graph_.node(id).type);
+    const Node& node = graph_.node(id);
+    Ref computed = compute(id);
+    if (node.op == Op::kExternItem) take_extern_item(id, computed);
+    computed = normalized(std::move(computed), node.type);
+    if (is_fresh(node)) computed = laid_out(std::move(computed), node.order);
     values_[index_of(id)] = std::move(computed);
   }
   return values_[index_of(id)];
@@ -98,7 +161,8 @@ Ref GraphRunner::compute(NodeId id) {
     case OpClass::kMemory: {
       if (node.op == Op::kStore) return store(node);
       Ref operand = value(node.operands[0]);
-      return checked(PyArray_NewCopy(as_array(operand), NPY_KEEPORDER));
+      // The operand may be a scalar, of which the copy is a 0-d array.
+      return checked(PyArray_FromAny(operand.get(), nullptr, 0, 0, NPY_ARRAY_ENSURECOPY, nullptr));
     }
     case OpClass::kExtern: {
       if (node.op == Op::kExtern) {

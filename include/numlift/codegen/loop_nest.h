@@ -54,7 +54,7 @@ struct Value {
 
 struct Store {
   Access access;
-  ValueId value = kNoValue;  // of the buffer's dtype
+  ValueId value = kNoValue;  // its dtype is the element's: of a part, if the buffer is complex
 };
 
 // Combines `operand` over all iterations of the loop that carries it and of the reduction loops

@@ -39,8 +39,10 @@ class GraphRunner {
   Ref store(const Node& node);
   Ref view(const Node& node, BorrowedRef operand);
   Ref through_views(NodeId place, NodeId root, BorrowedRef buffer);
-  int64_t size(const SizeExpr& expr) const;
-  std::vector<int64_t> sizes(const std::vector<SizeExpr>& exprs) const;
+  int64_t size(const SizeExpr& expr);
+  std::vector<int64_t> sizes(const std::vector<SizeExpr>& exprs);
+  // The item as its node promises it: its type, and the sizes that are known now. Raises otherwise.
+  void take_extern_item(NodeId id, BorrowedRef item);
 
   const Graph& graph_;
   std::vector<Ref> inputs_;

@@ -177,6 +177,12 @@ llvm::FunctionCallee FunctionEmitter::runtime(const char* name, llvm::Type* resu
   return callee;
 }
 
+void FunctionEmitter::forget_frame() {
+  sizes_.clear();
+  buffers_.clear();
+  entry_.SetInsertPoint(body_.GetInsertBlock());
+}
+
 void FunctionEmitter::finish() {
   for (llvm::Value* memory : scratch_)
     body_.CreateCall(runtime("numlift_scratch_free", body_.getVoidTy(), {body_.getPtrTy()}), {memory});

@@ -53,6 +53,10 @@ class FunctionEmitter {
   template <class Then>
   void guarded(llvm::Value* condition, const char* name, Then then);
 
+  // From here on size expressions are computed anew, at the builder's present place: the host may
+  // have changed symbols and buffers.
+  void forget_frame();
+
   // Ends the function: returns the restart flag.
   void finish();
 

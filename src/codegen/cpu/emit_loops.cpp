@@ -143,10 +143,12 @@ void NestEmitter::emit_vector_loop(VarId var, llvm::Value* begin, llvm::Value* e
   llvm::Value* full_end = b_.CreateNSWAdd(
       begin, b_.CreateAnd(length, b_.getInt64(~uint64_t{lanes - 1})));
   lanes_ = {lanes, var, nullptr};
+  find_streamed_stores(var, begin);
   f_.counted_loop(begin, full_end, step, "vector", [&](llvm::Value* index) {
     emit_iteration(var, index);
     f_.checks().flush();
   });
+  end_streaming();
   f_.guarded(b_.CreateICmpSLT(full_end, end), "tail", [&] {
     lanes_.mask = active_mask(full_end, end, lanes);
     emit_iteration(var, full_end);
@@ -284,6 +286,7 @@ void NestEmitter::emit_parallel_loop(VarId var) {
       offset += 8;
     }
   }
+  body.checks().flush();
   body.finish();
 
   llvm::Value* cost = b_.CreateMul(work, b_.getInt64(static_cast<uint64_t>(std::max(nest_.cost, 1))));

@@ -152,11 +152,12 @@ LaneValue NestEmitter::emit_load(const Value& v) {
           finish(b_.CreateShuffleVector(loaded, every_second(lanes, 1)))};
 }
 
-void NestEmitter::emit_store(const Store& store) {
+void NestEmitter::emit_store(uint32_t store_index) {
+  const Store& store = nest_.stores[store_index];
   const LaneValue& stored = value(store.value);
   NUMLIFT_CHECK(stored.re, "a store of value {} before its definition",
                 static_cast<uint32_t>(store.value));
-  const DType dtype = f_.program().buffers[static_cast<uint32_t>(store.access.buffer)].dtype;
+  const DType dtype = nest_.values[static_cast<uint32_t>(store.value)].dtype;
   SizeExpr stride;
   llvm::Value* address = emit_address(store.access, &stride);
   const bool pair = is_complex(dtype);
@@ -191,7 +192,7 @@ void NestEmitter::emit_store(const Store& store) {
   if (lanes_.mask)
     b_.CreateMaskedStore(whole, address, kUnaligned, part_mask(pair, backward));
   else
-    b_.CreateAlignedStore(whole, address, kUnaligned);
+    emit_contiguous_store(store_index, whole, address);
 }
 
 }  // namespace numlift::codegen::cpu

@@ -12,7 +12,7 @@ NestEmitter::NestEmitter(FunctionEmitter& function, const LoopNest& nest)
     : f_(function),
       b_(function.builder()),
       nest_(nest),
-      sentinels_(find_sentinels(nest)),
+      segments_(find_segments(nest)),
       values_(nest.values.size()),
       vars_(nest.loops.size(), nullptr) {}
 
@@ -20,7 +20,7 @@ NestEmitter::NestEmitter(FunctionEmitter& function, const NestEmitter& outer)
     : f_(function),
       b_(function.builder()),
       nest_(outer.nest_),
-      sentinels_(outer.sentinels_),
+      segments_(outer.segments_),
       values_(outer.nest_.values.size()),
       vars_(outer.nest_.loops.size(), nullptr),
       is_chunk_(true) {}
@@ -37,7 +37,7 @@ void NestEmitter::emit_items(const std::vector<Item>& items) {
         emit_value(ValueId{item.index});
         break;
       case Item::Kind::kStore:
-        emit_store(nest_.stores[item.index]);
+        emit_store(item.index);
         break;
       case Item::Kind::kLoop:
         // What was recorded so far belongs to this body, not to the loop's.
@@ -88,9 +88,10 @@ LaneValue NestEmitter::emit_op(ValueId id) {
   const DType loop_dtype = v.op == Op::kSelect ? dtypes[1] : dtypes[0];
   const LaneValue result = f_.ops().emit(v.op, loop_dtype, v.dtype, v.fp_checks, operands);
   const bool floating = is_float(v.dtype) || is_complex(v.dtype);
-  const bool sentinel = sentinels_[static_cast<uint32_t>(id)];
+  const bool sentinel = segments_.is_sentinel[static_cast<uint32_t>(id)];
   if (floating && (sentinel || v.fp_checks != 0))
     f_.checks().watch(v.op, v.fp_checks, result, operands, dtypes, sentinel);
+  if (segments_.ends[static_cast<uint32_t>(id)]) f_.checks().flush();
   return result;
 }
 
@@ -167,6 +168,14 @@ unsigned NestEmitter::widest_bytes(VarId vector_var) const {
     llvm::Type* type = register_type(b_.getContext(), nest_.values[i].dtype);
     widest = std::max(widest, std::max(8u, type->getScalarSizeInBits()) / 8);
   }
+  // A fill has no varying value but its stores.
+  for (const Store& store : nest_.stores)
+    for (const auto& [stride_var, stride] : store.access.strides) {
+      const Buffer& buffer = f_.program().buffers[static_cast<uint32_t>(store.access.buffer)];
+      llvm::Type* type = memory_type(b_.getContext(), buffer.dtype);
+      if (stride_var == vector_var && buffer.dtype != DType::kBool)
+        widest = std::max(widest, type->getScalarSizeInBits() / 8);
+    }
   return widest;
 }
 

@@ -37,7 +37,7 @@ class NestEmitter {
 
   llvm::Value* emit_address(const Access& access, SizeExpr* lane_stride);
   LaneValue emit_load(const Value& value);
-  void emit_store(const Store& store);
+  void emit_store(uint32_t store_index);
   llvm::Value* lane_offsets(const SizeExpr& stride);
   llvm::Value* gather(llvm::Value* base, llvm::Value* offsets, DType dtype);
   void scatter(llvm::Value* base, llvm::Value* offsets, llvm::Value* value, DType dtype);
@@ -52,6 +52,11 @@ class NestEmitter {
   void emit_vector_reduction(VarId var, llvm::Value* begin, llvm::Value* end);
   void emit_iteration(VarId var, llvm::Value* index);
   llvm::Value* active_mask(llvm::Value* index, llvm::Value* end, unsigned lanes);
+
+  // Streaming stores, for outputs too large to stay in the cache (emit_streaming.cpp).
+  void find_streamed_stores(VarId var, llvm::Value* begin);
+  void emit_contiguous_store(uint32_t store_index, llvm::Value* whole, llvm::Value* address);
+  void end_streaming();
 
   // Reductions that `var` takes part in, and what one iteration of `var` gives to them.
   std::vector<const Reduction*> reductions_at(VarId var) const;
@@ -71,12 +76,13 @@ class NestEmitter {
   FunctionEmitter& f_;
   llvm::IRBuilder<>& b_;
   const LoopNest& nest_;
-  const std::vector<bool> sentinels_;
+  const Segments segments_;
   std::vector<LaneValue> values_;       // by ValueId
   std::vector<llvm::Value*> vars_;      // by VarId: first lane's iteration
   std::vector<VarId> open_loops_;       // outermost first
   std::vector<std::pair<const Reduction*, Contribution>> partials_;  // of inner loops
   Lanes lanes_;
+  std::vector<std::pair<uint32_t, llvm::Value*>> streamed_;  // store index, i1: streams in this run
   bool is_chunk_ = false;  // emits a parallel loop's body: results of that loop stay partial
 };
 

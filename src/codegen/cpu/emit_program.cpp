@@ -23,6 +23,7 @@ class ProgramEmitter {
   ProgramEmitter(const Program& program, llvm::Module& module)
       : program_(program), f_(program, module, "program"), b_(f_.builder()) {
     f_.function()->setLinkage(llvm::Function::ExternalLinkage);
+    for (unsigned field = 0; field < 5; ++field) f_.frame_field(field);  // in the entry block
   }
 
   void emit() {
@@ -56,7 +57,6 @@ class ProgramEmitter {
   llvm::Value* emit_step(const NumpyLoopStep& step, uint32_t index);
   llvm::Value* emit_step(const AllocateStep& step, uint32_t index);
   llvm::Value* call_host(unsigned callback, uint32_t argument);
-  // Loads what a step needs at its place: an extern step may have changed it.
   llvm::Value* load_now(unsigned field, uint64_t index, llvm::Type* type);
   llvm::Value* host_symbol(const std::string& name, void* address);
 
@@ -75,25 +75,28 @@ llvm::Value* ProgramEmitter::emit_step(const NestStep& step, uint32_t index) {
     nest.finish();
     kernel = nest.function();
   }
-  kernel->addFnAttr(llvm::Attribute::NoInline);
-  // The work is computed by a small function of its own, at the step's place, for the same reason.
-  FunctionEmitter run(program_, f_.module(), "run" + std::to_string(index));
-  llvm::IRBuilder<>& b = run.builder();
-  llvm::Value* cost = b.CreateMul(run.size(step.nest.work),
-                                  b.getInt64(static_cast<uint64_t>(std::max(step.nest.cost, 1))));
-  llvm::Value* is_long = b.CreateICmpSGE(cost, b.getInt64(kLongKernelCost));
-  llvm::Type* pointer = b.getPtrTy();
-  auto* with_gil = llvm::BasicBlock::Create(b.getContext(), "short", run.function());
-  auto* without_gil = llvm::BasicBlock::Create(b.getContext(), "long", run.function());
-  b.CreateCondBr(is_long, without_gil, with_gil);
-  b.SetInsertPoint(without_gil);
-  b.CreateRet(b.CreateCall(run.runtime("numlift_run_long", b.getInt32Ty(), {pointer, pointer}),
-                           {run.frame(), kernel}));
-  b.SetInsertPoint(with_gil);
-  llvm::CallInst* direct = b.CreateCall(kernel, {run.frame()});
-  direct->setTailCall();
-  b.CreateRet(direct);
-  return b_.CreateCall(run.function(), {f_.frame()});
+  f_.forget_frame();
+  llvm::Value* cost = b_.CreateMul(f_.size(step.nest.work),
+                                   b_.getInt64(static_cast<uint64_t>(std::max(step.nest.cost, 1))));
+  llvm::Value* is_long = b_.CreateICmpSGE(cost, b_.getInt64(kLongKernelCost));
+  llvm::Type* pointer = b_.getPtrTy();
+  auto* with_gil = llvm::BasicBlock::Create(b_.getContext(), "short", f_.function());
+  auto* without_gil = llvm::BasicBlock::Create(b_.getContext(), "long", f_.function());
+  auto* done = llvm::BasicBlock::Create(b_.getContext(), "done", f_.function());
+  b_.CreateCondBr(is_long, without_gil, with_gil);
+  b_.SetInsertPoint(without_gil);
+  llvm::Value* long_result =
+      b_.CreateCall(f_.runtime("numlift_run_long", b_.getInt32Ty(), {pointer, pointer}),
+                    {f_.frame(), kernel});
+  b_.CreateBr(done);
+  b_.SetInsertPoint(with_gil);
+  llvm::Value* short_result = b_.CreateCall(kernel, {f_.frame()});
+  b_.CreateBr(done);
+  b_.SetInsertPoint(done);
+  llvm::PHINode* result = b_.CreatePHI(b_.getInt32Ty(), 2);
+  result->addIncoming(long_result, without_gil);
+  result->addIncoming(short_result, with_gil);
+  return result;
 }
 
 llvm::Value* ProgramEmitter::load_now(unsigned field, uint64_t index, llvm::Type* type) {
@@ -124,32 +127,30 @@ llvm::Value* ProgramEmitter::host_symbol(const std::string& name, void* address)
 
 llvm::Value* ProgramEmitter::emit_step(const NumpyLoopStep& step, uint32_t index) {
   const NumpyLoopInfo& loop = program_.graph.loops.at(step.loop);
-  FunctionEmitter run(program_, f_.module(), "loop" + std::to_string(index));
-  llvm::IRBuilder<>& b = run.builder();
+  f_.forget_frame();
   const size_t arity = step.operands.size() + 1;
-  llvm::Value* args = entry_alloca(b, b.getPtrTy(), arity);
-  llvm::Value* steps = entry_alloca(b, b.getInt64Ty(), arity);
+  llvm::Value* args = entry_alloca(b_, b_.getPtrTy(), arity);
+  llvm::Value* steps = entry_alloca(b_, b_.getInt64Ty(), arity);
   for (size_t i = 0; i < arity; ++i) {
     const bool is_result = i + 1 == arity;
     const BufferId buffer = is_result ? step.result : step.operands[i];
     const int64_t bytes =
         is_result ? item_size(program_.buffers[static_cast<uint32_t>(step.result)].dtype)
                   : step.operand_steps[i];
-    b.CreateStore(run.buffer(buffer), b.CreateConstGEP1_64(b.getPtrTy(), args, i));
-    b.CreateStore(b.getInt64(static_cast<uint64_t>(bytes)),
-                  b.CreateConstGEP1_64(b.getInt64Ty(), steps, i));
+    b_.CreateStore(f_.buffer(buffer), b_.CreateConstGEP1_64(b_.getPtrTy(), args, i));
+    b_.CreateStore(b_.getInt64(static_cast<uint64_t>(bytes)),
+                  b_.CreateConstGEP1_64(b_.getInt64Ty(), steps, i));
   }
   const std::string suffix = std::to_string(step.loop) + "_" + std::to_string(index);
   llvm::Value* function =
       host_symbol("numpy_loop" + suffix, reinterpret_cast<void*>(loop.function));
   llvm::Value* data = loop.data ? host_symbol("numpy_data" + suffix, loop.data)
-                                : llvm::ConstantPointerNull::get(b.getPtrTy());
-  llvm::Type* p = b.getPtrTy();
-  llvm::Type* i64 = b.getInt64Ty();
-  b.CreateRet(b.CreateCall(
-      run.runtime("numlift_run_numpy_loop", b.getInt32Ty(), {p, p, p, p, i64, p, b.getInt32Ty()}),
-      {run.frame(), function, data, args, run.size(step.count), steps, b.getInt32(step.fp_checks)}));
-  return b_.CreateCall(run.function(), {f_.frame()});
+                                : llvm::ConstantPointerNull::get(b_.getPtrTy());
+  llvm::Type* p = b_.getPtrTy();
+  llvm::Type* i64 = b_.getInt64Ty();
+  return b_.CreateCall(
+      f_.runtime("numlift_run_numpy_loop", b_.getInt32Ty(), {p, p, p, p, i64, p, b_.getInt32Ty()}),
+      {f_.frame(), function, data, args, f_.size(step.count), steps, b_.getInt32(step.fp_checks)});
 }
 
 }  // namespace

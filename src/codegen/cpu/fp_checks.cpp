@@ -2,6 +2,7 @@
 
 #include <llvm/IR/Intrinsics.h>
 #include <llvm/IR/MDBuilder.h>
+#include <llvm/IR/Module.h>
 
 #include <algorithm>
 
@@ -38,23 +39,21 @@ llvm::Value* either(llvm::IRBuilder<>& builder, llvm::Value* a, llvm::Value* b) 
   return builder.CreateOr(spread(builder, a, lanes), spread(builder, b, lanes));
 }
 
-enum class InfinityMeans { kOverflow, kDivide, kEither };
-
-InfinityMeans infinity_means(Op op) {
+WatchedOp::Infinity infinity_means(Op op) {
   switch (op) {
     case Op::kLog:
     case Op::kLog2:
     case Op::kLog10:
     case Op::kLog1p:
     case Op::kArctanh:
-      return InfinityMeans::kDivide;
+      return WatchedOp::kMeansDivide;
     case Op::kDivide:
     case Op::kFloorDivide:
     case Op::kReciprocal:
     case Op::kPower:
-      return InfinityMeans::kEither;
+      return WatchedOp::kMeansEither;
     default:
-      return InfinityMeans::kOverflow;
+      return WatchedOp::kMeansOverflow;
   }
 }
 
@@ -90,15 +89,25 @@ bool passes_on(Op op, DType dtype, size_t position) {
 
 }  // namespace
 
-std::vector<bool> find_sentinels(const LoopNest& nest) {
+Segments find_segments(const LoopNest& nest) {
+  constexpr int kOpsPerSegment = 12;
+  const size_t count = nest.values.size();
   // carries: the value or one whose NaNs and infinities reach it has conditions to detect.
-  std::vector<bool> carries(nest.values.size(), false), covered(nest.values.size(), false);
-  std::vector<const void*> body_of(nest.values.size(), nullptr);
+  std::vector<bool> carries(count, false), covered(count, false);
+  std::vector<int> segment_of(count, -1);
+  Segments segments{std::vector<bool>(count, false), std::vector<bool>(count, false)};
+  int segment = 0;
   const auto visit = [&](const std::vector<Item>& items) {
+    int ops = 0;
+    ++segment;
     for (const Item& item : items) {
+      if (item.kind == Item::Kind::kLoop) {  // the emitter flushes before an inner loop
+        ops = 0;
+        ++segment;
+      }
       if (item.kind != Item::Kind::kValue) continue;
       const Value& value = nest.values[item.index];
-      body_of[item.index] = &items;
+      segment_of[item.index] = segment;
       if (value.kind != Value::Kind::kOp || !(is_float(value.dtype) || is_complex(value.dtype)))
         continue;
       if (value.fp_checks != 0) carries[item.index] = true;
@@ -106,18 +115,22 @@ std::vector<bool> find_sentinels(const LoopNest& nest) {
         const auto operand = static_cast<uint32_t>(value.operands[i]);
         const DType dtype = nest.values[operand].dtype;
         const bool to_float = value.op == Op::kCast && is_float(value.dtype) && is_float(dtype);
-        if (body_of[operand] != &items || !(to_float || passes_on(value.op, dtype, i))) continue;
+        if (segment_of[operand] != segment || !(to_float || passes_on(value.op, dtype, i))) continue;
         if (!carries[operand]) continue;
         carries[item.index] = true;
         covered[operand] = true;
+      }
+      if (value.fp_checks != 0 && ++ops == kOpsPerSegment) {
+        segments.ends[item.index] = true;
+        ops = 0;
+        ++segment;
       }
     }
   };
   visit(nest.root);
   for (const Loop& loop : nest.loops) visit(loop.body);
-  std::vector<bool> sentinel(nest.values.size());
-  for (size_t i = 0; i < sentinel.size(); ++i) sentinel[i] = carries[i] && !covered[i];
-  return sentinel;
+  for (size_t i = 0; i < count; ++i) segments.is_sentinel[i] = carries[i] && !covered[i];
+  return segments;
 }
 
 void FpChecks::must_restart(llvm::Value* mask) { must_.push_back(mask); }
@@ -145,55 +158,72 @@ void FpChecks::note_operand(const SeenSlots& seen, const LaneValue& operand) {
   noted_.push_back({seen, operand});
 }
 
-llvm::Value* FpChecks::suspicious(const Watched& watched) {
-  llvm::Value* operand_nan = builder_.getFalse();
-  llvm::Value* operand_infinite = builder_.getFalse();
-  for (const LaneValue& operand : watched.operands) {
-    operand_nan = either(builder_, operand_nan, any_part(builder_, operand, is_nan));
-    operand_infinite = either(builder_, operand_infinite, any_part(builder_, operand, is_infinite));
+// Writes the values of the watched operations to the slots and asks check_values() about them.
+llvm::Value* FpChecks::call_check_values() {
+  llvm::LLVMContext& context = builder_.getContext();
+  unsigned lanes = 1;
+  const auto widen = [&](const LaneValue& v) {
+    if (v.re) lanes = std::max(lanes, lane_count(v));
+  };
+  for (const Watched& watched : watched_) {
+    widen(watched.result);
+    for (const LaneValue& operand : watched.operands) widen(operand);
   }
-  const unsigned lanes = lane_count(watched.result);
-  operand_nan = spread(builder_, operand_nan, lanes);
-  operand_infinite = spread(builder_, operand_infinite, lanes);
+  constexpr uint32_t kSlotBytes = 64;
+  WatchTable table{lanes, kSlotBytes, 0, 0, {}};
+  std::vector<llvm::Value*> written;
+  const auto slot_of = [&](llvm::Value* value) -> uint8_t {
+    if (!value) return WatchedOp::kNoSlot;
+    const auto known = std::find(written.begin(), written.end(), value);
+    const auto slot = static_cast<size_t>(known - written.begin());
+    if (known != written.end()) return static_cast<uint8_t>(slot);
+    NUMLIFT_CHECK(slot < WatchedOp::kNoSlot, "too many values in one segment");
+    written.push_back(value);
+    if (value->getType()->getScalarType()->isDoubleTy())
+      table.double_slots[slot / 64] |= uint64_t{1} << (slot % 64);
+    return static_cast<uint8_t>(slot);
+  };
+  std::vector<WatchedOp> ops;
+  for (const Watched& watched : watched_) {
+    WatchedOp op{watched.fp_checks, infinity_means(watched.op), watched.result.im != nullptr,
+                 {slot_of(watched.result.re), slot_of(watched.result.im)},
+                 {slot_of(watched.divisor.re), slot_of(watched.divisor.im)},
+                 {WatchedOp::kNoSlot, WatchedOp::kNoSlot, WatchedOp::kNoSlot, WatchedOp::kNoSlot},
+                 0};
+    size_t next = 0;
+    for (const LaneValue& operand : watched.operands)
+      for (llvm::Value* part : {operand.re, operand.im})
+        if (part) op.operands[next++] = slot_of(part);
+    ops.push_back(op);
+  }
+  table.slot_count = static_cast<uint32_t>(written.size());
+  table.op_count = static_cast<uint32_t>(ops.size());
 
-  llvm::Value* bad = nullptr;
-  if (watched.fp_checks & kFpInvalid) {
-    // In complex arithmetic infinity times zero may hide behind a NaN of the other part.
-    llvm::Value* excused = operand_nan;
-    if (watched.result.im)
-      excused = builder_.CreateAnd(excused, builder_.CreateNot(operand_infinite));
-    bad = builder_.CreateAnd(any_part(builder_, watched.result, is_nan), builder_.CreateNot(excused));
-  }
-  const bool divide = (watched.fp_checks & kFpDivide) != 0;
-  const bool over = (watched.fp_checks & kFpOver) != 0;
-  if (divide || over) {
-    llvm::Value* made = builder_.CreateAnd(
-        any_part(builder_, watched.result, is_infinite),
-        builder_.CreateNot(builder_.CreateOr(operand_nan, operand_infinite)));
-    switch (infinity_means(watched.op)) {
-      case InfinityMeans::kOverflow:
-        if (!over) made = nullptr;
-        break;
-      case InfinityMeans::kDivide:
-        if (!divide) made = nullptr;
-        break;
-      case InfinityMeans::kEither:
-        if (divide != over) {
-          llvm::Value* by_zero = nullptr;
-          for (llvm::Value* part : {watched.divisor.re, watched.divisor.im}) {
-            if (!part) continue;
-            llvm::Value* zero =
-                builder_.CreateFCmpOEQ(part, llvm::ConstantFP::get(part->getType(), 0.0));
-            by_zero = by_zero ? builder_.CreateAnd(by_zero, zero) : zero;
-          }
-          by_zero = spread(builder_, by_zero, lanes);
-          made = builder_.CreateAnd(made, divide ? by_zero : builder_.CreateNot(by_zero));
-        }
-        break;
-    }
-    if (made) bad = either(builder_, bad, made);
-  }
-  return bad;
+  if (!slots_) slots_ = entry_alloca(builder_, builder_.getInt8Ty(), kSlotBytes * 256);
+  for (size_t i = 0; i < written.size(); ++i)
+    builder_.CreateAlignedStore(
+        spread(builder_, written[i], lanes),
+        builder_.CreateConstGEP1_64(builder_.getInt8Ty(), slots_, i * kSlotBytes), llvm::Align(8));
+  llvm::Module* module = builder_.GetInsertBlock()->getModule();
+  const auto constant = [&](const void* data, size_t size_bytes) {
+    llvm::Constant* bytes = llvm::ConstantDataArray::getString(
+        context, llvm::StringRef(static_cast<const char*>(data), size_bytes), /*AddNull=*/false);
+    auto* global = new llvm::GlobalVariable(*module, bytes->getType(), /*isConstant=*/true,
+                                            llvm::GlobalValue::PrivateLinkage, bytes, "watch");
+    global->setAlignment(llvm::Align(8));
+    return global;
+  };
+  llvm::Type* pointer = builder_.getPtrTy();
+  llvm::FunctionCallee helper = module->getOrInsertFunction(
+      "numlift_check_values",
+      llvm::FunctionType::get(builder_.getInt32Ty(), {pointer, pointer, pointer}, false));
+  auto* declared = llvm::cast<llvm::Function>(helper.getCallee());
+  declared->setDoesNotThrow();
+  declared->addFnAttr(llvm::Attribute::Cold);
+  llvm::Value* answer =
+      builder_.CreateCall(helper, {constant(&table, sizeof table),
+                                   constant(ops.data(), ops.size() * sizeof(WatchedOp)), slots_});
+  return builder_.CreateICmpNE(answer, builder_.getInt32(0));
 }
 
 void FpChecks::restart_if(llvm::Value* condition) {
@@ -217,9 +247,8 @@ void FpChecks::flush() {
     builder_.SetInsertPoint(cold);
     llvm::Value* bad = nullptr;
     for (llvm::Value* mask : must_) bad = either(builder_, bad, mask);
-    for (const Watched& watched : watched_)
-      if (llvm::Value* mask = suspicious(watched)) bad = either(builder_, bad, mask);
     if (bad) restart_if(any_lane(builder_, bad));
+    if (!watched_.empty()) restart_if(call_check_values());
     for (const Noted& noted : noted_) {
       const std::pair<llvm::AllocaInst*, llvm::Value*> seen[] = {
           {noted.seen.nan, any_part(builder_, noted.operand, is_nan)},

@@ -6,8 +6,10 @@
 // not, and it survives whatever the optimiser does to the arithmetic.
 //
 // The hot path stays short: a NaN or infinity passes on through sums, products and the like, so only
-// the last value of such a chain is tested for being finite, and only when that fails does a cold
-// block look at each operation (find_sentinels() decides which values are tested).
+// the last value of such a chain is tested for being finite (find_segments() decides which), and only
+// when that fails does a cold block look closer: it writes the operations' values to memory and calls
+// the run time (check_values) with a constant table that says which is which. Long bodies are cut
+// into segments with a test each, so that values need not stay in registers for the cold block.
 #pragma once
 
 #include <llvm/IR/IRBuilder.h>
@@ -25,6 +27,30 @@ struct SeenSlots {
   llvm::AllocaInst* nan = nullptr;
   llvm::AllocaInst* infinite = nullptr;
 };
+
+// One watched operation in the table of a cold block. Slots number the values written; each has the
+// same number of lanes.
+struct WatchedOp {
+  enum Infinity : uint8_t { kMeansOverflow, kMeansDivide, kMeansEither };
+  static constexpr uint8_t kNoSlot = 0xFF;
+  uint8_t fp_checks;
+  uint8_t infinity;           // what an infinity out of finite operands tells
+  uint8_t is_complex;
+  uint8_t result[2];          // slots of the parts
+  uint8_t divisor[2];         // kMeansEither: zero here means division by zero
+  uint8_t operands[4];
+  uint8_t unused;
+};
+static_assert(sizeof(WatchedOp) == 12);
+struct WatchTable {
+  uint32_t lanes;
+  uint32_t slot_bytes;
+  uint32_t slot_count;
+  uint32_t op_count;
+  uint64_t double_slots[4];   // bit set: the slot holds doubles, else floats
+};
+// Called by cold blocks: whether any operation is suspicious in any lane.
+int32_t check_values(const WatchTable* table, const WatchedOp* ops, const char* slots) noexcept;
 
 class FpChecks {
  public:
@@ -60,7 +86,8 @@ class FpChecks {
     SeenSlots seen;
     LaneValue operand;
   };
-  llvm::Value* suspicious(const Watched& watched);
+
+  llvm::Value* call_check_values();
 
   llvm::IRBuilder<>& builder_;
   llvm::AllocaInst* restart_slot_;
@@ -68,11 +95,18 @@ class FpChecks {
   std::vector<llvm::Value*> tested_;  // components that are finite on the hot path
   std::vector<Watched> watched_;
   std::vector<Noted> noted_;
+  llvm::AllocaInst* slots_ = nullptr;  // where cold blocks write values; one for the function
 };
 
-// By ValueId: whether the value must be tested itself, because no operation in the same body passes
-// its NaNs and infinities on to a value that is.
-std::vector<bool> find_sentinels(const LoopNest& nest);
+// How the bodies of a nest are tested, by ValueId.
+struct Segments {
+  // The value must be tested itself, because no operation in its segment passes its NaNs and
+  // infinities on to a value that is.
+  std::vector<bool> is_sentinel;
+  // The segment ends after this value: flush() there.
+  std::vector<bool> ends;
+};
+Segments find_segments(const LoopNest& nest);
 
 // Mask tests on one component.
 llvm::Value* is_nan(llvm::IRBuilder<>& builder, llvm::Value* value);

@@ -114,6 +114,7 @@ int64_t chunk_size(int64_t extent, int64_t work) noexcept {
   constexpr int64_t kChunkWork = 16384;
   constexpr int64_t kRound = 1024;  // whole blocks of sums, whole cache lines
   if (extent <= 0) return 1;
+  if (work <= kChunkWork) return extent;  // no divisions for small loops
   const int64_t work_per_iteration = std::max<int64_t>(work / extent, 1);
   int64_t chunk = std::max<int64_t>(kChunkWork / work_per_iteration, 1);
   chunk = std::max(chunk, (extent + kMaxChunks - 1) / kMaxChunks);
@@ -123,7 +124,7 @@ int64_t chunk_size(int64_t extent, int64_t work) noexcept {
 int32_t parallel_for(LoopBody body, ProgramFrame* frame, void* captures, int64_t extent,
                      int64_t chunk, int64_t cost, int32_t fixed_chunks) noexcept {
   if (extent <= 0) return 0;
-  const int64_t chunk_count = (extent + chunk - 1) / chunk;
+  const int64_t chunk_count = extent <= chunk ? 1 : (extent + chunk - 1) / chunk;
   const int threads = threads_for(cost, chunk_count);
   if (threads == 1 && (fixed_chunks == 0 || chunk_count == 1))
     return body(frame, captures, 0, extent, 0);

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "fp_checks.h"
 #include "vector_math.h"
 
 // C's complex functions, which C++ headers hide. NumPy calls the same.
@@ -66,6 +67,7 @@ void* address_of(F* function) {
 std::vector<std::pair<std::string, void*>> make_symbols() {
   std::vector<std::pair<std::string, void*>> table = {
       {"numlift_parallel_for", address_of(&parallel_for)},
+      {"numlift_check_values", address_of(&check_values)},
       {"numlift_chunk_size", address_of(&chunk_size)},
       {"numlift_run_long", address_of(&run_long)},
       {"numlift_run_numpy_loop", address_of(&run_numpy_loop)},

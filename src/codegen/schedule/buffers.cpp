@@ -125,8 +125,7 @@ void try_private(Buffer* buffer, const Uses& uses, RawNest* raw) {
     }
   }
   std::vector<SizeExpr> strides(buffer->dims.size());
-  const std::vector<SizeExpr> kept_strides =
-      contiguous_strides(dims, {}, item_size(buffer->dtype));
+  const std::vector<SizeExpr> kept_strides = contiguous_strides(dims, {}, item_size(buffer->dtype));
   for (size_t axis = 0, kept = 0; axis < strides.size(); ++axis) {
     if (!dropped[axis]) strides[axis] = kept_strides[kept++];
   }

@@ -1,5 +1,5 @@
-// Buffer planning: which temporaries vanish, which shrink to the scratch of one iteration, and which
-// of the others share memory.
+// Buffer planning: which temporaries vanish, which shrink to the scratch of one iteration, and
+// which of the others share memory.
 #pragma once
 
 #include <variant>

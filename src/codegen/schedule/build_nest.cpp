@@ -1,7 +1,8 @@
 // Emission of fused tasks into one loop nest.
 //
-// A value is placed in the innermost open loop that it depends on. A loop stands in its parent's body
-// from the moment it closes, so what it needs from outside, emitted meanwhile, comes before it.
+// A value is placed in the innermost open loop that it depends on. A loop stands in its parent's
+// body from the moment it closes, so what it needs from outside, emitted meanwhile, comes before
+// it.
 #include <algorithm>
 #include <unordered_map>
 

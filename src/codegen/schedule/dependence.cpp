@@ -28,7 +28,9 @@ std::optional<Range> range_of(const Affine& index, const std::vector<SizeExpr>& 
 
 // x[0::2] and x[1::2]: the offsets differ by what no combination of steps can make up.
 bool differ_by_phase(const Affine& a, const Affine& b) {
-  const auto difference = (a.offset - b.offset).constant();
+  const auto difference = a.offset.is_constant() && b.offset.is_constant()
+                              ? std::optional(a.offset.constant_part() - b.offset.constant_part())
+                              : (a.offset - b.offset).constant();
   if (!difference) return false;
   int64_t divisor = 0;
   for (const Affine* index : {&a, &b}) {

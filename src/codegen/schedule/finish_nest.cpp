@@ -1,5 +1,5 @@
-// From a raw nest to the final one: collapse, positions of extremes, vector and parallel loops, size
-// of the work; then everything is numbered in the order of the text and unused values are gone.
+// From a raw nest to the final one: collapse, positions of extremes, vector and parallel loops,
+// size of the work; then all is numbered in the order of the text and unused values are gone.
 #include <algorithm>
 #include <limits>
 
@@ -170,7 +170,8 @@ class Finisher {
   class Renumbered {
    public:
     explicit Renumbered(Finisher& from)
-        : from_(from), values_(from.nest_.values.size(), kNoValue),
+        : from_(from),
+          values_(from.nest_.values.size(), kNoValue),
           loops_(from.nest_.loops.size()) {}
 
     LoopNest take() {

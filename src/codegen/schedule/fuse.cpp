@@ -1,7 +1,7 @@
 // Greedy fusion, one loop level at a time. At each level a task's loop is its next axis in its own
 // loop order; it joins the nearest earlier group whose loop has the same extent, if
-//  - every element that it shares with the group's tasks, and that one of them writes, is touched by
-//    both in the same iteration (are_aligned), or by one only (are_disjoint); and
+//  - every element that it shares with the group's tasks, and that one of them writes, is touched
+//    by both in the same iteration (are_aligned), or by one only (are_disjoint); and
 //  - no group in between must come first; and
 //  - it gains from it: it depends on the group, or reads what the group reads.
 // Inside a group the next level is decided the same way. So a softmax becomes one loop over rows
@@ -21,6 +21,8 @@ constexpr size_t kLookBack = 8;
 constexpr size_t kLookBackScalars = 32;
 // Independent tasks stop joining when their group walks through this many buffers at once.
 constexpr size_t kMaxStreams = 24;
+// Pairs of accesses to one buffer that are compared before they are simply kept in order.
+constexpr size_t kMaxCompared = 64;
 
 enum class Relation { kFree, kAligned, kBlocked };
 
@@ -80,6 +82,7 @@ class Group {
 
   static Relation meet(const Plan& plan, const Task& task, const Footprint& footprint,
                        std::optional<uint32_t> axis, const std::vector<Touch>& others) {
+    if (others.size() > kMaxCompared) return Relation::kBlocked;
     Relation worst = Relation::kFree;
     for (const Touch& other : others) {
       if (are_disjoint(plan, *other.task, *other.footprint, task, footprint)) continue;
@@ -202,6 +205,10 @@ class Fuser {
   // The step that a task of rank 0 must follow, or one of such tasks that it may join.
   std::optional<size_t> find_step(const std::vector<std::vector<const Group*>>& steps,
                                   const Task& task) const {
+    // What comes last anyway needs no proof.
+    if (!steps.empty() && steps.back()[0]->tree.kind == LoopTree::Kind::kLeaf) {
+      return steps.size() - 1;
+    }
     std::optional<size_t> scalar_step;
     for (size_t i = steps.size(); i > 0 && i + kLookBackScalars > steps.size(); --i) {
       const auto& groups = steps[i - 1];

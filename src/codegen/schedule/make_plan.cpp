@@ -15,14 +15,18 @@ namespace {
 class Planner {
  public:
   explicit Planner(Plan* plan)
-      : plan_(*plan), graph_(plan->graph), reads_(graph_.size()), buffer_of_(graph_.size()),
-        newest_(graph_.size(), kNoNode), is_stored_to_(graph_.size(), false) {}
+      : plan_(*plan),
+        graph_(plan->graph),
+        reads_(graph_.size()),
+        buffer_of_(graph_.size()),
+        newest_(graph_.size(), kNoNode),
+        is_stored_to_(graph_.size(), false) {}
 
   void run() {
     for (size_t i = 0; i < graph_.size(); ++i) {
       const NodeId id{static_cast<uint32_t>(i)};
       if (plan_.nodes[i].needed && graph_.node(id).op == Op::kStore) {
-        is_stored_to_[index_of(graph_.buffer_of(id))] = true;
+        is_stored_to_[index_of(plan_.root_of(id))] = true;
       }
     }
     for (size_t i = 0; i < graph_.size(); ++i) {
@@ -37,7 +41,8 @@ class Planner {
   void visit(NodeId id) {
     const Node& node = graph_.node(id);
     const size_t value_operands_from = node.op == Op::kStore ? 1 : 0;
-    for (size_t i = value_operands_from; i < node.operands.size(); ++i) keep_fresh(node.operands[i]);
+    for (size_t i = value_operands_from; i < node.operands.size(); ++i)
+      keep_fresh(node.operands[i]);
     if (node.op == Op::kStore) {
       visit_store(id);
       return;
@@ -50,20 +55,21 @@ class Planner {
     for (NodeId operand : node.operands) merge(reads_[index_of(operand)], &reads);
     if (!is_view(node.op)) return;
     const NodePlan& operand = plan_.of(node.operands[0]);
-    if (operand.place) plan_.nodes[index_of(id)].place = place_of_view(graph_, node, *operand.place);
+    if (operand.place)
+      plan_.nodes[index_of(id)].place = place_of_view(graph_, node, *operand.place);
     if (plan_.of(id).place || node.op != Op::kReshape) return;
     const bool must_copy =
-        operand.place || !reshape_is_affine(graph_.node(node.operands[0]).type.dims, node.type.dims);
+        operand.place ||
+        !reshape_is_affine(graph_.node(node.operands[0]).type.dims, node.type.dims);
     if (must_copy) give_buffer(id);
   }
 
   void visit_store(NodeId id) {
-    const NodeId root = graph_.buffer_of(id);
+    const NodeId root = plan_.root_of(id);
     const NodeId value = graph_.node(id).operands[1];
     const Reads& reads = reads_[index_of(value)];
-    const bool reads_target = std::any_of(reads.begin(), reads.end(), [&](NodeId version) {
-      return graph_.buffer_of(version) == root;
-    });
+    const bool reads_target = std::any_of(
+        reads.begin(), reads.end(), [&](NodeId version) { return plan_.root_of(version) == root; });
     if (reads_target && reads_elements_of_others(id)) give_buffer(value);
     const BufferId target = buffer_of_[index_of(root)];
     Buffer& buffer = plan_.buffers[index(target)];
@@ -81,8 +87,7 @@ class Planner {
       const Access& access = task.values[static_cast<size_t>(load.value)].access;
       const bool same_element = access.offset == task.store_access->offset &&
                                 access.strides == task.store_access->strides;
-      if (!same_element &&
-          !are_disjoint(plan_, task, load.footprint, task, task.store_footprint)) {
+      if (!same_element && !are_disjoint(plan_, task, load.footprint, task, task.store_footprint)) {
         return true;
       }
     }
@@ -93,7 +98,7 @@ class Planner {
   void keep_fresh(NodeId operand) {
     const Reads& reads = reads_[index_of(operand)];
     const bool stale = std::any_of(reads.begin(), reads.end(), [&](NodeId version) {
-      return newest_[index_of(graph_.buffer_of(version))] != version;
+      return newest_[index_of(plan_.root_of(version))] != version;
     });
     if (!stale) return;
     NUMLIFT_CHECK(plan_.of(operand).own_buffer == false && !is_memory_root(graph_.node(operand)) &&
@@ -150,10 +155,10 @@ class Planner {
 
   Plan& plan_;
   const Graph& graph_;
-  std::vector<Reads> reads_;           // by node
-  std::vector<BufferId> buffer_of_;    // by first version
-  std::vector<NodeId> newest_;         // by first version
-  std::vector<bool> is_stored_to_;     // by first version
+  std::vector<Reads> reads_;         // by node
+  std::vector<BufferId> buffer_of_;  // by first version
+  std::vector<NodeId> newest_;       // by first version
+  std::vector<bool> is_stored_to_;   // by first version
 };
 
 }  // namespace
@@ -174,6 +179,10 @@ Plan make_plan(Graph graph) {
   plan.graph = insert_copies(std::move(graph));
   plan.hints = plan.graph.symbol_hints();
   plan.nodes.resize(plan.graph.size());
+  for (size_t i = 0; i < plan.graph.size(); ++i) {
+    plan.roots.push_back(
+        find_root(plan.graph.nodes()[i], NodeId{static_cast<uint32_t>(i)}, plan.roots));
+  }
   mark_needed(&plan);
   mark_required(&plan);
   mark_worthwhile(&plan);

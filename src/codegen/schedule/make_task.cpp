@@ -78,8 +78,8 @@ class TaskMaker {
       next.add(operand[axis], 1);
       position = std::move(next);
     }
-    TaskReduction reduction{node_.op, value_at(node_.operands[0], operand), {}, node_.fp_checks,
-                            node_.location};
+    TaskReduction reduction{
+        node_.op, value_at(node_.operands[0], operand), {}, node_.fp_checks, node_.location};
     if (node_.op == Op::kReduceArgmin || node_.op == Op::kReduceArgmax) {
       reduction.position = std::move(position);
     }
@@ -140,8 +140,7 @@ class TaskMaker {
       if (at == subscripts) return value;
     }
     const NodePlan& plan = plan_.of(id);
-    const ValueId value =
-        plan.place ? load(id, *plan.place, subscripts) : compute(id, subscripts);
+    const ValueId value = plan.place ? load(id, *plan.place, subscripts) : compute(id, subscripts);
     known_[index_of(id)].emplace_back(subscripts, value);
     return value;
   }

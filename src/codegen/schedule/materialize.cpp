@@ -34,8 +34,8 @@ class CopyInserter {
       if (node.op == Op::kStore && stores_own_version(node)) {
         node.operands[1] = append_copy(node.operands[1], {}, node);
       }
-      renamed_[i] = node.op == Op::kNumpyLoop ? append_loop(std::move(node))
-                                              : result_.append(std::move(node));
+      renamed_[i] =
+          node.op == Op::kNumpyLoop ? append_loop(std::move(node)) : append(std::move(node));
     }
     for (NodeId id : graph_.outputs) result_.outputs.push_back(renamed_[index_of(id)]);
     for (NodeId id : graph_.mutated_inputs) {
@@ -55,7 +55,7 @@ class CopyInserter {
     }
     const AxisOrder order = std::exchange(node.order, {});
     const Node like = node;
-    const NodeId loop = result_.append(std::move(node));
+    const NodeId loop = append(std::move(node));
     return is_c_order(order) ? loop : append_copy(loop, order, like);
   }
 
@@ -63,7 +63,7 @@ class CopyInserter {
   bool stores_own_version(const Node& store) const {
     const NodeId value = store.operands[1];
     return !is_view(result_.node(value).op) &&
-           result_.buffer_of(value) == result_.buffer_of(store.operands[0]);
+           roots_[index_of(value)] == roots_[index_of(store.operands[0])];
   }
 
   NodeId append_copy(NodeId operand, AxisOrder order, const Node& like) {
@@ -73,7 +73,13 @@ class CopyInserter {
     copy.type = result_.node(operand).type;
     copy.order = std::move(order);
     copy.location = like.location;
-    return result_.append(std::move(copy));
+    return append(std::move(copy));
+  }
+
+  NodeId append(Node node) {
+    const NodeId id{static_cast<uint32_t>(result_.size())};
+    roots_.push_back(find_root(node, id, roots_));
+    return result_.append(std::move(node));
   }
 
   static bool is_whole_contiguous(const Node& node) {
@@ -85,7 +91,8 @@ class CopyInserter {
 
   const Graph& graph_;
   Graph result_;
-  std::vector<NodeId> renamed_;
+  std::vector<NodeId> renamed_;  // by node of graph_
+  std::vector<NodeId> roots_;    // by node of result_
 };
 
 // A value that Python gets or an extern call takes.
@@ -95,7 +102,7 @@ void show(Plan* plan, NodeId id) {
   if (node.type.value_kind == ValueKind::kObject || node.type.value_kind == ValueKind::kEffect) {
     return;
   }
-  const NodeId root = is_array ? plan->graph.buffer_of(id) : id;
+  const NodeId root = is_array ? plan->root_of(id) : id;
   const Node& root_node = plan->graph.node(root);
   NodePlan& root_plan = plan->nodes[index_of(root)];
   root_plan.visible = true;
@@ -124,6 +131,8 @@ void mark_needed(Plan* plan) {
     const Node& node = graph.nodes()[i - 1];
     bool& needed = plan->nodes[i - 1].needed;
     if (node.op == Op::kStore || node.fp_checks != kFpNone) needed = true;
+    // Its sizes are checked, and read by expressions that name no node.
+    if (node.op == Op::kExternItem && node.type.value_kind == ValueKind::kArray) needed = true;
     if (node.op == Op::kExtern) {
       const ExternInfo& info = graph.externs[attr_of<ExternAttr>(node).call];
       if (!info.pure || info.may_raise) needed = true;
@@ -142,7 +151,7 @@ void mark_required(Plan* plan) {
     if (node.op == Op::kExtern) {
       for (NodeId operand : node.operands) show(plan, operand);
     } else if (node.op == Op::kStore) {
-      const NodeId root = graph.buffer_of(NodeId{static_cast<uint32_t>(i)});
+      const NodeId root = plan->roots[i];
       if (!is_memory_root(graph.node(root))) plan->nodes[index_of(root)].own_buffer = true;
     } else if (node.op == Op::kNumpyLoop) {
       plan->nodes[i].own_buffer = true;

@@ -5,9 +5,9 @@
 
 namespace numlift::codegen {
 
-// Puts Copy nodes where the later stages need a node to give memory to: NumPy's inner loops take and
-// give whole C-contiguous buffers, and a buffer may be stored into itself. A Copy whose memory is not
-// needed in the end costs nothing: it is evaluated in place.
+// Puts Copy nodes where the later stages need a node to give memory to: NumPy's inner loops take
+// and give whole C-contiguous buffers, and a buffer may be stored into itself. A Copy whose memory
+// is not needed in the end costs nothing: it is evaluated in place.
 Graph insert_copies(Graph graph);
 
 void mark_needed(Plan* plan);

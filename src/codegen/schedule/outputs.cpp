@@ -17,8 +17,6 @@ ValueRef scalar_ref(const Plan& plan, NodeId id) {
   } else if (node.op == Op::kPlaceholder) {
     result.kind = ValueRef::Kind::kInputObject;
     result.input = attr_of<PlaceholderAttr>(node).input;
-  } else if (node.op == Op::kExternItem) {
-    result.kind = ValueRef::Kind::kObject;
   } else {
     NUMLIFT_CHECK(plan.of(id).place, "%{} has no memory", index_of(id));
     result.kind = node.type.value_kind == ValueKind::kPyScalar ? ValueRef::Kind::kPyScalar
@@ -30,7 +28,7 @@ ValueRef scalar_ref(const Plan& plan, NodeId id) {
 
 ValueRef array_ref(const Plan& plan, NodeId id) {
   const Node& node = plan.graph.node(id);
-  const NodeId root = plan.graph.buffer_of(id);
+  const NodeId root = plan.root_of(id);
   const Place place = memory_place(plan, id);
   const Buffer& buffer = plan.buffers[static_cast<size_t>(place.buffer)];
   ValueRef result;

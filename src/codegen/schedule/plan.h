@@ -26,8 +26,10 @@ struct Plan {
   Graph graph;
   std::vector<int64_t> hints;   // symbol values seen while tracing: they steer speed, not meaning
   std::vector<NodePlan> nodes;  // by NodeId
+  std::vector<NodeId> roots;    // by NodeId: Graph::buffer_of, which walks, for all nodes at once
   std::vector<Buffer> buffers;
 
+  NodeId root_of(NodeId id) const { return roots[index_of(id)]; }
   const NodePlan& of(NodeId id) const { return nodes[index_of(id)]; }
   // Byte counts and sizes as they were while tracing; `fallback` where that overflows.
   int64_t hint(const SizeExpr& size, int64_t fallback = 1) const {
@@ -38,11 +40,15 @@ struct Plan {
 // Place of a node in the memory it is a view of, even when it is read from a copy.
 Place memory_place(const Plan& plan, NodeId id);
 
+inline bool is_view(Op op) { return op_info(op).op_class == OpClass::kView; }
+// The buffer that a node belongs to, given those of all nodes before it.
+inline NodeId find_root(const Node& node, NodeId id, const std::vector<NodeId>& roots) {
+  return is_view(node.op) || node.op == Op::kStore ? roots[index_of(node.operands[0])] : id;
+}
 inline bool is_elementwise(Op op) {
   return op_info(op).op_class == OpClass::kElementwise && op != Op::kNumpyLoop;
 }
 inline bool is_reduction(Op op) { return op_info(op).op_class == OpClass::kReduction; }
-inline bool is_view(Op op) { return op_info(op).op_class == OpClass::kView; }
 // Born with memory: never computed by a task.
 inline bool is_memory_root(const Node& node) {
   return node.op == Op::kEmpty || node.op == Op::kExternItem ||

@@ -48,14 +48,16 @@ class NestPrinter {
       switch (item.kind) {
         case Item::Kind::kValue: {
           const Value& value = nest_.values[item.index];
-          line(depth, fmt::format("%{} = {} : {}{}", item.index, value_text(value),
-                                  dtype_text(value.dtype), checks_text(value.fp_checks)),
+          line(depth,
+               fmt::format("%{} = {} : {}{}", item.index, value_text(value),
+                           dtype_text(value.dtype), checks_text(value.fp_checks)),
                value.kind == Value::Kind::kOp ? value.location : 0);
           break;
         }
         case Item::Kind::kStore: {
           const Store& store = nest_.stores[item.index];
-          line(depth, fmt::format("store {} = {}", access_text(store.access), name(store.value)), 0);
+          line(depth, fmt::format("store {} = {}", access_text(store.access), name(store.value)),
+               0);
           break;
         }
         case Item::Kind::kLoop:
@@ -81,9 +83,10 @@ class NestPrinter {
       const Value& result = nest_.values[static_cast<size_t>(reduction.result)];
       const std::string position =
           reduction.position == kNoValue ? "" : fmt::format(" at {}", name(reduction.position));
-      line(depth, fmt::format("{} = {} {}{} over {} : {}{}", name(reduction.result),
-                              op_info(reduction.op).text, name(reduction.operand), position, over,
-                              dtype_text(result.dtype), checks_text(reduction.fp_checks)),
+      line(depth,
+           fmt::format("{} = {} {}{} over {} : {}{}", name(reduction.result),
+                       op_info(reduction.op).text, name(reduction.operand), position, over,
+                       dtype_text(result.dtype), checks_text(reduction.fp_checks)),
            result.location);
     }
   }
@@ -193,9 +196,9 @@ std::string step_text(const Program& program, const Step& step) {
     return text + "\n";
   }
   if (const auto* loop = std::get_if<NumpyLoopStep>(&step)) {
-    std::string text = fmt::format("numpy loop {} of {}: b{} =",
-                                   program.graph.loops[loop->loop].name, loop->count.text(),
-                                   static_cast<uint32_t>(loop->result));
+    std::string text =
+        fmt::format("numpy loop {} of {}: b{} =", program.graph.loops[loop->loop].name,
+                    loop->count.text(), static_cast<uint32_t>(loop->result));
     for (size_t i = 0; i < loop->operands.size(); ++i) {
       text += fmt::format(" b{} step {}", static_cast<uint32_t>(loop->operands[i]),
                           loop->operand_steps[i]);

@@ -50,9 +50,8 @@ Step make_loop_step(const Plan& plan, NodeId id) {
   for (NodeId operand : node.operands) {
     const Type& type = plan.graph.node(operand).type;
     step.operands.push_back(plan.of(operand).place->buffer);
-    step.operand_steps.push_back(type.dims.empty() && !node.type.dims.empty()
-                                     ? 0
-                                     : item_size(type.dtype));
+    step.operand_steps.push_back(
+        type.dims.empty() && !node.type.dims.empty() ? 0 : item_size(type.dtype));
   }
   step.result = plan.of(id).place->buffer;
   return step;

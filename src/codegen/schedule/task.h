@@ -44,10 +44,10 @@ struct Task {
   std::vector<uint32_t> order;    // loop order, outermost first: the kept axes, then the others
   std::vector<Value> values;
   std::vector<TaskLoad> loads;
-  ValueId result = kNoValue;      // value to store; of a reduction: kNoValue
+  ValueId result = kNoValue;  // value to store; of a reduction: kNoValue
   std::optional<TaskReduction> reduction;
   std::optional<Access> store_access;
-  Footprint store_footprint;      // meaningful with store_access
+  Footprint store_footprint;  // meaningful with store_access
   uint32_t location = 0;
 
   bool is_scalar() const { return extents.empty(); }

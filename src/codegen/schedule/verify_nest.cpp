@@ -11,8 +11,11 @@ namespace {
 class Verifier {
  public:
   Verifier(const LoopNest& nest, const std::vector<Buffer>& buffers)
-      : nest_(nest), buffers_(buffers), is_known_(nest.values.size(), false),
-        is_open_(nest.loops.size(), false), is_seen_(nest.loops.size(), false) {}
+      : nest_(nest),
+        buffers_(buffers),
+        is_known_(nest.values.size(), false),
+        is_open_(nest.loops.size(), false),
+        is_seen_(nest.loops.size(), false) {}
 
   std::string run() {
     walk(nest_.root, false, std::nullopt);

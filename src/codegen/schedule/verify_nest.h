@@ -1,5 +1,5 @@
-// The checker of loop nests: definitions before uses, variables in scope, at most one vector loop on
-// a path, known buffers.
+// The checker of loop nests: definitions before uses, variables in scope, at most one vector loop
+// on a path, known buffers.
 #pragma once
 
 #include <string>

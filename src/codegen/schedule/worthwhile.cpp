@@ -42,7 +42,10 @@ struct Uses {
 class Worth {
  public:
   explicit Worth(Plan* plan)
-      : plan_(plan), graph_(plan->graph), cost_(graph_.size()), uses_(graph_.size()),
+      : plan_(plan),
+        graph_(plan->graph),
+        cost_(graph_.size()),
+        uses_(graph_.size()),
         optional_(graph_.size()) {}
 
   void run() {

@@ -208,6 +208,14 @@ Sym bind_attribute(Interpreter& interpreter, const Sym& raw, const Sym& instance
                     type == &PyGetSetDescr_Type || type == &PyMemberDescr_Type)) {
     return raw;
   }
+  // np.add.reduce: bound to a NumPy function, which is the same in every call.
+  if (type == &PyMethodDescr_Type && instance && instance->kind == SymKind::kObject &&
+      is_numpy_callable(object_of(instance))) {
+    real_object(interpreter, instance, "a method of it is called");
+    PyObject* self = object_of(instance).get();
+    return interpreter.tracer.constant(
+        must(type->tp_descr_get(object.get(), self, reinterpret_cast<PyObject*>(Py_TYPE(self)))));
+  }
   throw_break("unsupported_value", fmt::format("an attribute that is a descriptor ({})", type->tp_name));
 }
 

@@ -1,6 +1,7 @@
 // The interpreter's loop, outside cells and globals, and trace_call().
 #include "symbolic/interpreter.h"
 
+#include "numlift/numpy_shim/errstate.h"
 #include "numlift/py/py_error.h"
 #include "numlift/support/options.h"
 #include "symbolic/limits.h"
@@ -217,6 +218,7 @@ Sym Interpreter::read_cell(CellValue& cell) {
 std::variant<TraceResult, TraceBreak> trace_call(BorrowedRef function,
                                                  const guards::CallInputs& inputs) {
   Tracer tracer(function, inputs);
+  tracer.fp_checks = numpy_shim::current_fp_checks();
   try {
     try {
       Interpreter interpreter(tracer);

@@ -18,6 +18,18 @@ struct ListIterator : IteratorValue {
   size_t position = 0;
 };
 
+// Elements are read when their turn comes: the loop may have stored to the array.
+struct ArrayIterator : IteratorValue {
+  ArrayIterator(Sym array, int64_t count) : array(std::move(array)), count(count) {}
+  Sym next(Tracer& tracer) override {
+    if (position >= count) return nullptr;
+    return numpy_get_item(tracer, array, tracer.constant(checked(PyLong_FromLongLong(position++))));
+  }
+  Sym array;
+  int64_t count;
+  int64_t position = 0;
+};
+
 // A list made in the frame may change while it is iterated: items are looked up one by one.
 struct LiveListIterator : IteratorValue {
   explicit LiveListIterator(Sym list) : list(std::move(list)) {}
@@ -157,7 +169,7 @@ std::vector<std::shared_ptr<IteratorValue>> make_iterators(Interpreter& interpre
 
 std::shared_ptr<IteratorValue> make_iterator(Interpreter& interpreter, const Sym& value) {
   if (is_numpy_value(value)) {
-    return std::make_shared<ListIterator>(numpy_iterate(interpreter.tracer, value));
+    return std::make_shared<ArrayIterator>(value, numpy_row_count(interpreter.tracer, value));
   }
   switch (value->kind) {
     case SymKind::kList: return std::make_shared<LiveListIterator>(value);

@@ -4,7 +4,7 @@
 #include "numlift/numpy_shim/dtypes.h"
 #include "numlift/numpy_shim/numpy.h"
 #include "numlift/py/py_error.h"
-#include "symbolic/numpy_common.h"
+#include "symbolic/numpy_views.h"
 
 namespace numlift::frame_eval {
 
@@ -63,8 +63,9 @@ std::vector<int> axes_argument(Tracer& tracer, const Sym& value, int rank, std::
     for (int axis = 0; axis < rank; ++axis) axes.push_back(axis);
     return axes;
   }
-  if (value->kind == SymKind::kTuple) {
-    for (const Sym& item : static_cast<const SequenceValue&>(*value).items) {
+  const auto items = value->kind == SymKind::kList ? std::nullopt : sequence_items(tracer, value);
+  if (items) {
+    for (const Sym& item : *items) {
       if (is_none(item)) throw_break("would_raise", fmt::format("{}: an axis is None", what));
       axes.push_back(normalize_axis(*constant_int(tracer, item, what), rank, what));
     }

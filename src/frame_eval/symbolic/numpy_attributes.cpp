@@ -127,16 +127,20 @@ Sym numpy_length(Tracer& tracer, const Sym& value) {
   return tracer.new_size(dims_of(tracer, *array)[0]);
 }
 
-std::vector<Sym> numpy_iterate(Tracer& tracer, const Sym& value) {
+int64_t numpy_row_count(Tracer& tracer, const Sym& value) {
   const ArrayValue* array = as_array(value);
   if (array == nullptr || array->type.rank() == 0) throw_break("would_raise", "iteration over a 0-d array");
   const SizeExpr length = dims_of(tracer, *array)[0];
   if (tracer.hint(length) > options().unroll_limit) {
     throw_break("too_long", fmt::format("iteration over {} rows of an array", tracer.hint(length)));
   }
-  const int64_t count = tracer.specialize(length, "the rows of an array are traced one by one");
+  return tracer.specialize(length, "the rows of an array are traced one by one");
+}
+
+std::vector<Sym> numpy_iterate(Tracer& tracer, const Sym& value) {
+  const int64_t count = numpy_row_count(tracer, value);
   std::vector<Sym> items;
-  for (int64_t i = 0; i < count; ++i) items.push_back(item_at(tracer, *array, i));
+  for (int64_t i = 0; i < count; ++i) items.push_back(item_at(tracer, *as_array(value), i));
   return items;
 }
 

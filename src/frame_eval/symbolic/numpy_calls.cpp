@@ -239,6 +239,10 @@ Sym call_extern(Tracer& tracer, const CallArguments& arguments) {
   if (!is_none(arguments.get("out"))) {
     throw_break("unsupported_numpy", fmt::format("{} with out=", arguments.entry->path));
   }
+  const Sym overwrite = arguments.get_unless_none("overwrite_input");
+  if (overwrite && constant_bool(tracer, overwrite, arguments.entry->path) != false) {
+    throw_break("unsupported_numpy", fmt::format("{} with overwrite_input=", arguments.entry->path));
+  }
   return tracer.extern_call(arguments.callable, arguments.positional, arguments.keywords,
                             arguments.entry->path);
 }

@@ -33,10 +33,14 @@ void numpy_set_attribute(Tracer& tracer, const Sym& value, BorrowedRef name, con
 Sym numpy_call_method(Tracer& tracer, const Sym& self, BorrowedRef name, std::span<const Sym> args,
                       Keywords kwargs);
 Sym numpy_get_item(Tracer& tracer, const Sym& value, const Sym& key);
+// np.s_[key], np.index_exp, np.r_, np.c_, np.mgrid, np.ogrid. Null when `object` is none of them.
+Sym numpy_index_object(Tracer& tracer, const Sym& object, const Sym& key);
 void numpy_set_item(Tracer& tracer, const Sym& value, const Sym& key, const Sym& content);
 // len(), bool(), float(), int(), complex(), iteration over axis 0 (items are views or scalars).
 Sym numpy_length(Tracer& tracer, const Sym& value);
 Sym numpy_to_number(Tracer& tracer, PyTypeObject* number_type, const Sym& value);
 std::vector<Sym> numpy_iterate(Tracer& tracer, const Sym& value);
+// How many rows iteration gives, specialised. A loop reads them one by one: its body may store to them.
+int64_t numpy_row_count(Tracer& tracer, const Sym& value);
 
 }  // namespace numlift::frame_eval

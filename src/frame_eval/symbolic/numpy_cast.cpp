@@ -1,6 +1,7 @@
 // Casts as methods: astype, conj, item.
 #include "numlift/numpy_shim/dtypes.h"
 #include "symbolic/numpy_ufuncs.h"
+#include "symbolic/numpy_views.h"
 
 namespace numlift::frame_eval {
 
@@ -51,8 +52,20 @@ Sym call_conjugate_method(Tracer& tracer, const CallArguments& arguments) {
 }
 
 Sym call_item(Tracer& tracer, const CallArguments& arguments) {
-  if (!arguments.rest.empty()) throw_break("unsupported_numpy", "item with arguments");
-  const Sym value = arguments.get("a");
+  Sym value = arguments.get("a");
+  if (!arguments.rest.empty()) {
+    const ArrayValue* array = as_array(value);
+    if (array == nullptr) throw_break("unsupported_numpy", "item with arguments of a NumPy scalar");
+    Sym key = make_sequence(SymKind::kTuple, arguments.rest);
+    if (arguments.rest.size() == 1 && array->type.rank() != 1) {
+      // An index into the elements in C order.
+      value = reshape_array(tracer, *array, {SizeExpr(-1)});
+    } else if (static_cast<int>(arguments.rest.size()) != array->type.rank()) {
+      throw_break("would_raise", "item: incorrect number of indices for array");
+    }
+    for (const Sym& index : arguments.rest) size_argument(tracer, index, "item");
+    value = numpy_get_item(tracer, value, key);
+  }
   const Operand operand = as_operand(tracer, value, "item");
   if (operand.rank() > 0) throw_break("unsupported_numpy", "item of an array that is not 0-dimensional");
   const DType dtype = operand.type.dtype;

@@ -94,6 +94,9 @@ std::optional<Operand> find_operand(Tracer& tracer, const Sym& value) {
       return operand;
     }
     case SymKind::kObject: {
+      if (PyTuple_CheckExact(static_cast<const ObjectValue&>(*value).object.get())) {
+        return array_operand(tracer, array_from_sequence(tracer, value));
+      }
       Ref number = constant_number(value);
       if (!number) return std::nullopt;
       const auto constant = tracer.as_constant(value, "its value is compiled in");

@@ -273,7 +273,7 @@ Sym call_full_like(Tracer& tracer, const CallArguments& arguments) {
 namespace {
 
 Sym with_dtype(Tracer& tracer, const Sym& value, std::optional<DType> dtype, char order, bool copy) {
-  if (value->kind == SymKind::kList || value->kind == SymKind::kTuple) {
+  if (sequence_items(tracer, value)) {
     if (order == 'F') throw_break("unsupported_numpy", "an array of a list in Fortran order");
     return array_from_sequence(tracer, value, dtype);
   }
@@ -305,9 +305,8 @@ Sym with_dtype(Tracer& tracer, const Sym& value, std::optional<DType> dtype, cha
 
 Sym call_array(Tracer& tracer, const CallArguments& arguments) {
   refuse(arguments, {"like"});
-  if (const auto least = constant_int(tracer, arguments.get("ndmin"), "array"); least && *least > 0) {
-    throw_break("unsupported_numpy", "array with ndmin=");
-  }
+  const int64_t least = constant_int(tracer, arguments.get("ndmin"), "array").value_or(0);
+  if (least > 8) throw_break("unsupported_numpy", "array with a large ndmin=");
   const Sym copy_value = arguments.get("copy");
   bool copy = true;
   if (copy_value) {
@@ -317,8 +316,14 @@ Sym call_array(Tracer& tracer, const CallArguments& arguments) {
       throw_break("unsupported_numpy", "array with copy=False");
     }
   }
-  return with_dtype(tracer, arguments.get("object"), dtype_argument(tracer, arguments.get("dtype"), "array"),
-                    order_argument(tracer, arguments.get("order"), 'K'), copy);
+  const Sym made =
+      with_dtype(tracer, arguments.get("object"), dtype_argument(tracer, arguments.get("dtype"), "array"),
+                 order_argument(tracer, arguments.get("order"), 'K'), copy);
+  const auto& array = static_cast<const ArrayValue&>(*made);
+  std::vector<SizeExpr> dims = dims_of(tracer, array);
+  if (static_cast<int64_t>(dims.size()) >= least) return made;
+  dims.insert(dims.begin(), static_cast<size_t>(least) - dims.size(), SizeExpr(1));
+  return reshape_array(tracer, array, std::move(dims));
 }
 
 Sym call_asarray(Tracer& tracer, const CallArguments& arguments) {
@@ -346,6 +351,10 @@ Sym contiguous_array(Tracer& tracer, const CallArguments& arguments, char order)
 
 Sym call_ascontiguousarray(Tracer& tracer, const CallArguments& arguments) {
   return contiguous_array(tracer, arguments, 'C');
+}
+
+Sym call_asfortranarray(Tracer& tracer, const CallArguments& arguments) {
+  return contiguous_array(tracer, arguments, 'F');
 }
 
 Sym call_copy(Tracer& tracer, const CallArguments& arguments) {

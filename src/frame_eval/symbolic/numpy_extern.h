@@ -9,4 +9,7 @@ namespace numlift::frame_eval {
 // rows of functions.def name it.
 Sym call_extern_unknown(Tracer& tracer, const CallArguments& arguments);
 
+// array[key] = value by NumPy, for index arrays.
+void set_item_by_numpy(Tracer& tracer, const Sym& array, const Sym& key, const Sym& value);
+
 }  // namespace numlift::frame_eval

@@ -72,7 +72,8 @@ NodeId broadcast_node(Tracer& tracer, NodeId node, const std::vector<SizeExpr>& 
   for (size_t k = 0; k < own; ++k) {
     const SizeExpr dim = tracer.simplify(type.dims[k]);
     const SizeExpr target = tracer.simplify(dims[rank - own + k]);
-    if (dim == target) {
+    if (dim == target || (!is_one(dim) && tracer.decide_equal(dim, target, "sizes that broadcast"))) {
+      same = same && dim == target;
       map.axes.push_back({0, 1, static_cast<int>(rank - own + k)});
     } else {
       // Broadcasting was decided before: this size is 1.

@@ -203,7 +203,7 @@ Sym reduce_ufunc(Tracer& tracer, const std::string& name, const Sym& value,
     if (!has_initial || rank > 0) {
       node = tracer.append(Op::kCopy, {node}, NoAttr{}, array_type(result, operand.dims));
     }
-    if (rank == 0 && !options.keepdims) node = elementwise_scalar(tracer, node);
+    if (rank == 0) node = elementwise_scalar(tracer, node);
   } else {
     node = reduce_node(tracer, *op, node, axes, result, !options.keepdims);
   }
@@ -282,7 +282,9 @@ Sym divide_by_count(Tracer& tracer, const Sym& value, NodeId count, std::optiona
   if (result) node = cast(tracer, node, *result);
   AxisOrder order;
   if (const ArrayValue* array = as_array(value)) {
-    order = tracer.graph().node(array->storage->current).order;
+    // float16: a conversion of the float32 mean, laid out as a copy of it.
+    order = result ? like_order(tracer, order_operand(operand))
+                   : tracer.graph().node(array->storage->current).order;
     if (operand.rank() == 0) node = tracer.append(Op::kCopy, {node}, NoAttr{}, array_type(result.value_or(dtype), {}));
   }
   return new_result(tracer, node, order);
@@ -372,6 +374,7 @@ Sym variance(Tracer& tracer, const CallArguments& arguments, const char* name) {
     throw_break("would_raise", "Degrees of freedom <= 0 for slice (a warning)");
   }
   if (!options.dtype) options.dtype = mean_dtype(dtype);
+  if (options.dtype && !is_float(*options.dtype) && !is_complex(*options.dtype)) return nullptr;
 
   ReduceOptions kept = options;
   kept.keepdims = true;
@@ -424,10 +427,15 @@ Sym call_var(Tracer& tracer, const CallArguments& arguments) {
 Sym call_std(Tracer& tracer, const CallArguments& arguments) {
   const Sym result = variance(tracer, arguments, "std");
   if (!result) return call_extern(tracer, arguments);
-  UfuncOptions options;
-  options.keep_array = result->kind == SymKind::kArray;
+  if (const ArrayValue* array = as_array(result)) {
+    // In place: the memory order stays.
+    const AxisOrder order = tracer.graph().node(array->storage->current).order;
+    NodeId node = ufunc_node(tracer, "sqrt", {tracer.read(*array)});
+    if (array->type.rank() == 0) node = tracer.append(Op::kCopy, {node}, NoAttr{}, array->type);
+    return tracer.new_array(node, order);
+  }
   const Sym operands[] = {result};
-  return apply_ufunc(tracer, "sqrt", operands, options);
+  return apply_ufunc(tracer, "sqrt", operands);
 }
 
 // ---------------------------------------------------------------- positions and counts
@@ -445,8 +453,7 @@ Sym find_extreme(Tracer& tracer, const CallArguments& arguments, Op op, const ch
   const std::vector<int> axes = axes_argument(tracer, axis, rank, name);
   if (rank == 0) {
     const NodeId zero = int_node(tracer, 0, DType::kInt64);
-    return keepdims ? tracer.new_array(tracer.append(Op::kCopy, {zero}, NoAttr{}, array_type(DType::kInt64, {})))
-                    : tracer.new_scalar(zero);
+    return tracer.new_scalar(zero);  // keepdims makes no array of it either
   }
   require_elements(tracer, operand.dims, axes, name);
   NodeId node = reduce_node(tracer, op, cast_operand(tracer, operand, operand.type.dtype), axes,
@@ -474,15 +481,11 @@ Sym call_count_nonzero(Tracer& tracer, const CallArguments& arguments) {
     node = elementwise(tracer, Op::kNotEqual, {node, int_node(tracer, 0, operand.type.dtype)}, DType::kBool);
   }
   node = cast(tracer, node, DType::kInt64);
-  const bool python_int = !axis && !keepdims;
-  if (!axes.empty()) {
-    node = reduce_node(tracer, Op::kReduceSum, node, axes, DType::kInt64, !keepdims);
-  } else if (!python_int) {
-    return call_extern(tracer, arguments);
+  if (axes.empty()) {
+    if (axis || keepdims) return call_extern(tracer, arguments);
+    return tracer.new_scalar(elementwise_scalar(tracer, node));
   }
-  if (python_int) {
-    return tracer.new_scalar(tracer.append(Op::kCast, {node}, NoAttr{}, py_scalar_type(DType::kInt64)));
-  }
+  node = reduce_node(tracer, Op::kReduceSum, node, axes, DType::kInt64, !keepdims);
   if (keepdims) node = keep_axes(tracer, node, axes, operand.rank());
   const OrderOperand layout[] = {order_operand(operand)};
   return new_result(tracer, node,

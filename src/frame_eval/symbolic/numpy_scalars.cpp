@@ -17,7 +17,7 @@ Sym call_scalar_class(Tracer& tracer, BorrowedRef scalar_class, DType dtype, std
   const NodeId node = cast_operand(tracer, operand, dtype);
   if (operand.is_array && operand.rank() > 0) {
     return tracer.new_array(tracer.append(Op::kCopy, {node}, NoAttr{}, array_type(dtype, operand.dims)),
-                            result_order(tracer, 'K', operand.dims, std::vector{order_operand(operand)}));
+                            like_order(tracer, order_operand(operand)));
   }
   if (tracer.type_of(node).value_kind == ValueKind::kNumpyScalar) return tracer.new_scalar(node);
   // A 0-d array or a Python number of the same dtype: a scalar of its own.

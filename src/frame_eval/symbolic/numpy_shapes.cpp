@@ -254,6 +254,14 @@ Sym call_broadcast_to(Tracer& tracer, const CallArguments& arguments) {
   return broadcast_view(tracer, array_in(value), dims);
 }
 
+Sym call_broadcast_shapes(Tracer& tracer, const CallArguments& arguments) {
+  std::vector<std::vector<SizeExpr>> all;
+  for (const Sym& shape : arguments.rest) all.push_back(shape_argument(tracer, shape, "broadcast_shapes"));
+  std::vector<Sym> sizes;
+  for (const SizeExpr& dim : broadcast_dims(tracer, all, "broadcast_shapes")) sizes.push_back(tracer.new_size(dim));
+  return as_tuple(std::move(sizes));
+}
+
 Sym call_broadcast_arrays(Tracer& tracer, const CallArguments& arguments) {
   std::vector<Sym> values;
   std::vector<std::vector<SizeExpr>> all;
@@ -321,8 +329,18 @@ Sym call_roll(Tracer& tracer, const CallArguments& arguments) {
   const Sym axis_value = arguments.get_unless_none("axis"), shift_value = arguments.get("shift");
   const auto own = dims_of(tracer, array_in(value));
   const bool flat = axis_value == nullptr;
-  if (sequence_items(tracer, shift_value) || (!flat && sequence_items(tracer, axis_value))) {
-    throw_break("unsupported_numpy", "roll along several axes");
+  const auto axes = flat ? std::nullopt : sequence_items(tracer, axis_value);
+  const auto shifts = sequence_items(tracer, shift_value);
+  if (axes || shifts) {
+    if (!axes || axes->empty() || (shifts && shifts->size() != axes->size())) {
+      throw_break("unsupported_numpy", "roll with several shifts along one axis");
+    }
+    for (size_t k = 0; k < axes->size(); ++k) {
+      CallArguments one = arguments;
+      one.values = {value, shifts ? (*shifts)[k] : shift_value, (*axes)[k]};
+      value = call_roll(tracer, one);
+    }
+    return value;
   }
   if (flat) {
     const Sym raveled[] = {value};
@@ -438,6 +456,28 @@ Sym call_iscomplexobj(Tracer& tracer, const CallArguments& arguments) {
 }
 Sym call_isrealobj(Tracer& tracer, const CallArguments& arguments) {
   return truth(tracer, !is_complex(dtype_in(tracer, arguments)));
+}
+
+Sym call_isfortran(Tracer& tracer, const CallArguments& arguments) {
+  const ArrayValue* array = as_array(arguments.values[0]);
+  if (array == nullptr) throw_break("would_raise", "isfortran of something that is no array");
+  const auto dims = dims_of(tracer, *array);
+  const DType dtype = array->type.dtype;
+  return truth(tracer, !is_c_contiguous(tracer, dtype, dims, array->strides) &&
+                           is_f_contiguous(tracer, dtype, dims, array->strides));
+}
+
+Sym call_iterable(Tracer& tracer, const CallArguments& arguments) {
+  const ArrayValue* array = as_array(arguments.values[0]);
+  if (array == nullptr) throw_break("unsupported_numpy", "iterable of something that is no array");
+  return truth(tracer, array->type.rank() > 0);
+}
+
+Sym call_astype_function(Tracer& tracer, const CallArguments& arguments) {
+  if (arguments.values[0]->kind != SymKind::kArray || arguments.get_unless_none("device")) {
+    throw_break("unsupported_numpy", "astype of something that is no array");
+  }
+  return call_astype(tracer, arguments);
 }
 
 Sym call_isscalar(Tracer& tracer, const CallArguments& arguments) {

@@ -3,6 +3,7 @@
 #include "numlift/numpy_shim/dtypes.h"
 #include "numlift/numpy_shim/numpy.h"
 #include "symbolic/numpy_creation.h"
+#include "symbolic/numpy_extern.h"
 #include "symbolic/numpy_handlers.h"
 #include "symbolic/numpy_indexing.h"
 
@@ -68,7 +69,7 @@ NodeId fit(Tracer& tracer, NodeId node, const std::vector<SizeExpr>& target) {
 }
 
 // x[mask] = value where value is the same for all masked places: the others keep what they have.
-void assign_masked(Tracer& tracer, ArrayValue& target, const ArrayValue& mask, const Sym& content) {
+void assign_masked(Tracer& tracer, ArrayValue& target, const ArrayValue& mask, const Operand& value) {
   static const std::string reason = "a mask has the shape of what it selects from";
   const std::vector<SizeExpr> dims = dims_of(tracer, target), mask_dims = dims_of(tracer, mask);
   if (mask_dims.size() > dims.size()) throw_break("would_raise", "too many indices for array");
@@ -76,10 +77,6 @@ void assign_masked(Tracer& tracer, ArrayValue& target, const ArrayValue& mask, c
     if (!tracer.decide_equal(mask_dims[k], dims[k], reason)) {
       throw_break("would_raise", "boolean index did not match indexed array");
     }
-  }
-  const auto value = find_operand(tracer, content);
-  if (!value || value->rank() > 0) {
-    throw_break("unsupported_numpy", "assignment of several values through a mask");
   }
   IndexMap map;
   for (size_t k = 0; k < mask_dims.size(); ++k) map.axes.push_back({0, 1, static_cast<int>(k)});
@@ -90,7 +87,7 @@ void assign_masked(Tracer& tracer, ArrayValue& target, const ArrayValue& mask, c
   }
   const DType dtype = target.type.dtype;
   const NodeId chosen = elementwise(
-      tracer, Op::kSelect, {where, assigned_node(tracer, *value, dtype), tracer.read(target)}, dtype);
+      tracer, Op::kSelect, {where, assigned_node(tracer, value, dtype), tracer.read(target)}, dtype);
   tracer.store(target, chosen);
 }
 
@@ -119,7 +116,7 @@ void assign(Tracer& tracer, ArrayValue& target, const Sym& content, bool one_ele
   }
   const DType dtype = target.type.dtype;
   std::optional<Operand> value;
-  if (content->kind == SymKind::kList || content->kind == SymKind::kTuple) {
+  if (sequence_items(tracer, content)) {
     if (one_element) throw_break("would_raise", "setting an array element with a sequence.");
     value = find_operand(tracer, array_from_sequence(tracer, content, dtype));
   } else {
@@ -146,10 +143,15 @@ void numpy_set_item(Tracer& tracer, const Sym& value, const Sym& key, const Sym&
     }
     case IndexKey::Kind::kMask:
       if (!array->writeable) throw_break("would_raise", "assignment destination is read-only");
-      assign_masked(tracer, *array, *as_array(parsed.items[0]), content);
+      if (const auto one = find_operand(tracer, content); one && one->rank() == 0) {
+        assign_masked(tracer, *array, *as_array(parsed.items[0]), *one);
+      } else {
+        set_item_by_numpy(tracer, value, key, content);
+      }
       return;
     case IndexKey::Kind::kAdvanced:
-      throw_break("unsupported_numpy", "assignment through an index array");
+      set_item_by_numpy(tracer, value, key, content);
+      return;
   }
   NUMLIFT_UNREACHABLE();
 }
@@ -188,6 +190,45 @@ Sym call_copyto(Tracer& tracer, const CallArguments& arguments) {
     node = elementwise(tracer, Op::kSelect, {choose, node, tracer.read(*target)}, dtype);
   }
   tracer.store(*target, node);
+  return tracer.constant(Ref::create(Py_None));
+}
+
+// putmask(a, mask, values) where values repeats by nothing: the same as a[mask] = values[mask].
+Sym call_putmask(Tracer& tracer, const CallArguments& arguments) {
+  ArrayValue* target = as_array(arguments.get("a"));
+  const Operand mask = as_operand(tracer, arguments.get("mask"), "putmask");
+  const Operand value = as_operand(tracer, arguments.get("values"), "putmask");
+  if (target == nullptr || mask.type.dtype != DType::kBool || !mask.is_array) {
+    throw_break("unsupported_numpy", "putmask of these arguments");
+  }
+  if (!target->writeable) throw_break("would_raise", "assignment destination is read-only");
+  const auto dims = dims_of(tracer, *target);
+  const bool same = same_dims(tracer, dims, mask.dims, "putmask") &&
+                    (value.rank() == 0 || same_dims(tracer, dims, value.dims, "putmask"));
+  if (!same || (!value.type.weak && !numpy_shim::can_cast(value.type.dtype, target->type.dtype, "safe"))) {
+    throw_break("unsupported_numpy", "putmask that repeats or casts its values");
+  }
+  const std::vector<SizeExpr> now = dims_of(tracer, *target);
+  const DType dtype = target->type.dtype;
+  const NodeId node = elementwise(tracer, Op::kSelect,
+                                  {broadcast_node(tracer, cast_operand(tracer, mask, DType::kBool), now),
+                                   broadcast_node(tracer, assigned_node(tracer, value, dtype), now),
+                                   broadcast_node(tracer, tracer.read(*target), now)},
+                                  dtype);
+  tracer.store(*target, node);
+  return tracer.constant(Ref::create(Py_None));
+}
+
+Sym call_fill_diagonal(Tracer& tracer, const CallArguments& arguments) {
+  ArrayValue* array = as_array(arguments.get("a"));
+  if (array == nullptr || array->type.rank() != 2) throw_break("unsupported_numpy", "fill_diagonal of this rank");
+  if (constant_bool(tracer, arguments.get("wrap"), "fill_diagonal").value_or(false)) {
+    throw_break("unsupported_numpy", "fill_diagonal with wrap=");
+  }
+  const Operand value = as_operand(tracer, arguments.get("val"), "fill_diagonal");
+  if (value.rank() > 0) throw_break("unsupported_numpy", "fill_diagonal with several values");
+  const Sym line = diagonal_view(tracer, *array, 0, 0, 1);
+  assign(tracer, static_cast<ArrayValue&>(*line), arguments.get("val"));
   return tracer.constant(Ref::create(Py_None));
 }
 

@@ -42,7 +42,7 @@ int side_of_range(Tracer& tracer, const Operand& operand, DType dtype) {
     return below != 0 ? -1 : above;
   }
   const SizeExpr* size = operand.size();
-  if (size == nullptr) return 0;
+  if (size == nullptr || dtype == DType::kInt64) return 0;
   const std::string reason = fmt::format("a Python int is compared with {}", dtype_text(dtype));
   if (tracer.decide_less(*size, PyLong_AsLongLong(low.get()), reason)) return -1;
   if (dtype == DType::kUInt64) return 0;
@@ -58,6 +58,9 @@ std::optional<bool> constant_comparison(Tracer& tracer, const std::string& name,
   for (size_t k = 0; k < 2; ++k) {
     const int side = side_of_range(tracer, operands[k], loop.inputs[k]);
     if (side == 0) continue;
+    if (operands[1 - k].type.dtype == DType::kBool) {
+      throw_break("would_raise", "a bool array is compared with an int beyond 64 bits");
+    }
     const int order = k == 1 ? -side : side;  // sign of (left - right)
     switch (*number) {
       case 0:
@@ -68,6 +71,40 @@ std::optional<bool> constant_comparison(Tracer& tracer, const std::string& name,
     }
   }
   return std::nullopt;
+}
+
+// uint64 with a signed integer: NumPy compares by value (its own loop has C's `long long` types, which
+// are not ours).
+std::optional<LoopTypes> mixed_sign_loop(const std::string& name, std::span<const OperandType> types) {
+  if (!comparison_number(name) || types[0].weak || types[1].weak) return std::nullopt;
+  for (size_t k = 0; k < 2; ++k) {
+    if (types[k].dtype == DType::kUInt64 && kind_of(types[1 - k].dtype) == DTypeKind::kSigned) {
+      LoopTypes loop{{DType::kInt64, DType::kInt64}, {DType::kBool}};
+      loop.inputs[k] = DType::kUInt64;
+      return loop;
+    }
+  }
+  return std::nullopt;
+}
+
+NodeId compare_mixed_signs(Tracer& tracer, const std::string& name, NodeId a, NodeId b) {
+  static constexpr Op kOps[] = {Op::kLess,     Op::kLessEqual, Op::kEqual,
+                                Op::kNotEqual, Op::kGreater,   Op::kGreaterEqual};
+  static constexpr int kSwapped[] = {4, 5, 2, 3, 0, 1};
+  int number = *comparison_number(name);
+  if (tracer.type_of(a).dtype == DType::kUInt64) {
+    std::swap(a, b);
+    number = kSwapped[number];
+  }
+  // Now a is signed: below every unsigned number when it is negative.
+  const NodeId negative =
+      elementwise(tracer, Op::kLess, {a, int_node(tracer, 0, DType::kInt64)}, DType::kBool);
+  const NodeId compared = elementwise(tracer, kOps[number], {cast(tracer, a, DType::kUInt64), b}, DType::kBool);
+  if (number == 0 || number == 1 || number == 3) {
+    return elementwise(tracer, Op::kLogicalOr, {negative, compared}, DType::kBool);
+  }
+  return elementwise(tracer, Op::kLogicalAnd,
+                     {elementwise(tracer, Op::kLogicalNot, {negative}, DType::kBool), compared}, DType::kBool);
 }
 
 NodeId bool_node(Tracer& tracer, bool value) {
@@ -83,7 +120,10 @@ bool is_trivially_fortran(Tracer& tracer, std::span<const Operand> operands, con
     if (operand.rank() == 0) continue;
     if (operand.rank() < 3 || operand.type.dtype != loop.inputs[k]) return false;
     if (first == nullptr) first = &operand;
-    if (!(operand.dims == first->dims)) return false;
+    if (operand.rank() != first->rank()) return false;
+    for (size_t axis = 0; axis < operand.dims.size(); ++axis) {
+      if (!(tracer.simplify(operand.dims[axis]) == tracer.simplify(first->dims[axis]))) return false;
+    }
   }
   if (first == nullptr) return false;
   const auto one = std::find_if(first->dims.begin(), first->dims.end(),
@@ -240,11 +280,13 @@ Sym apply_ufunc(Tracer& tracer, BorrowedRef ufunc, std::span<const Sym> operand_
     types.push_back(operands.back().type);
     any_array = any_array || operands.back().is_array;
   }
-  const auto loop = numpy_shim::resolve_ufunc(ufunc, types, options.dtype);
+  auto loop = numpy_shim::resolve_ufunc(ufunc, types, options.dtype);
+  const bool mixed_signs = !loop && !options.dtype && (loop = mixed_sign_loop(name, types));
   if (!loop) {
     throw_break("would_raise", fmt::format("numpy.{} has no loop for these types that is traced", name));
   }
-  for (size_t k = 0; k < operands.size(); ++k) {
+  const bool any_input = name.starts_with("logical_");  // their inputs are cast to bool by any rule
+  for (size_t k = 0; k < operands.size() && !any_input; ++k) {
     if (!types[k].weak && !numpy_shim::can_cast(types[k].dtype, loop->inputs[k], options.casting.c_str())) {
       throw_break("would_raise", fmt::format("numpy.{}: cannot cast input {} with casting rule '{}'", name,
                                              k, options.casting));
@@ -273,9 +315,13 @@ Sym apply_ufunc(Tracer& tracer, BorrowedRef ufunc, std::span<const Sym> operand_
       watch_integer_overflow(tracer, name, loop->inputs[0], nodes);
     }
     for (NodeId& operand : nodes) operand = broadcast_node(tracer, operand, dims);
-    const auto lowered = lower_loop(tracer, ufunc, name, *loop, nodes);
-    if (!lowered) return extern_ufunc(tracer, ufunc, operand_values, options);
-    node = *lowered;
+    if (mixed_signs) {
+      node = compare_mixed_signs(tracer, name, nodes[0], nodes[1]);
+    } else {
+      const auto lowered = lower_loop(tracer, ufunc, name, *loop, nodes);
+      if (!lowered) return extern_ufunc(tracer, ufunc, operand_values, options);
+      node = *lowered;
+    }
   }
 
   if (!options.out) {
@@ -382,7 +428,10 @@ Sym call_ufunc_method(Tracer& tracer, BorrowedRef method, std::span<const Sym> a
     options.keepdims = constant_bool(tracer, bound.get("keepdims"), ufunc_name).value_or(false);
     options.initial = bound.get("initial");
     options.where = bound.get("where");
-    return reduce_ufunc(tracer, ufunc_name, bound.get("array"), options);
+    const Sym result = reduce_ufunc(tracer, ufunc_name, bound.get("array"), options);
+    if (result) return result;
+    if (options.out) throw_break("unsupported_numpy", fmt::format("numpy.{}.reduce with out=", ufunc_name));
+    return tracer.extern_call(method, args, kwargs, fmt::format("numpy.{}.reduce", ufunc_name));
   }
   if (name == "outer" && args.size() == 2 && kwargs.empty()) {
     const Sym left = as_array_value(tracer, args[0], ufunc_name);
@@ -403,6 +452,14 @@ Sym call_ufunc_method(Tracer& tracer, BorrowedRef method, std::span<const Sym> a
     step.type = array_type(array.type.dtype, std::move(dims));
     const Sym operands[] = {tracer.new_view(array, std::move(step), std::move(strides)), args[1]};
     return apply_ufunc(tracer, ufunc, operands);
+  }
+  if (name == "at") {
+    static const numpy_shim::FunctionEntry entry = [] {
+      numpy_shim::FunctionEntry made;
+      made.path = "numpy.ufunc.at";
+      return made;
+    }();
+    return call_changing_function(tracer, bind_arguments(entry, method, args, kwargs));
   }
   if (name == "accumulate" || name == "reduceat" || name == "outer") {
     for (const auto& [keyword, value] : kwargs) {

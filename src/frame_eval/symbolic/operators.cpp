@@ -450,6 +450,7 @@ Sym get_item(Interpreter& interpreter, const Sym& container, const Sym& key) {
     throw_break("would_raise", "KeyError");
   }
   if (is_list(container) || is_tuple(container)) return sequence_item(interpreter, container, key);
+  if (Sym made = numpy_index_object(interpreter.tracer, container, key)) return made;
   if (auto real = pure_constant(interpreter, container, "a subscript")) {
     auto real_key = interpreter.tracer.as_deep_constant(key, "a subscript at " + interpreter.location_text());
     if (real_key && is_pure(*real_key) && !PyType_Check(real->get())) {

@@ -61,8 +61,21 @@ void Tracer::merge_sizes(const SizeExpr& a, const SizeExpr& b) {
   const auto left = a.as_symbol(), right = b.as_symbol();
   if (left && right && *left > *right) {
     replace(a, b);
-  } else if (!replace(b, a)) {
-    replace(a, b);
+  } else if (!replace(b, a) && !replace(a, b)) {
+    // n - 1 equals m - 1: solved for the youngest symbol that stands alone in a term.
+    const SizeExpr difference = a - b;
+    std::optional<SymbolId> youngest;
+    int64_t coefficient = 0;
+    for (const SizeExpr::Term& term : difference.terms()) {
+      const bool alone = term.atoms.size() == 1 && term.atoms[0]->kind == SizeExpr::AtomKind::kSymbol;
+      if (!alone || (term.coefficient != 1 && term.coefficient != -1)) continue;
+      if (youngest && *youngest > term.atoms[0]->symbol) continue;
+      youngest = term.atoms[0]->symbol;
+      coefficient = term.coefficient;
+    }
+    if (!youngest) return;
+    const SizeExpr symbol = SizeExpr::symbol(*youngest);
+    replace(symbol, coefficient == 1 ? symbol - difference : symbol + difference);
   }
 }
 

@@ -12,6 +12,8 @@ bool has_effect(const Graph& graph, const Node& node) {
     const ExternInfo& info = graph.externs[attr_of<ExternAttr>(node).call];
     return !info.pure || info.may_raise;
   }
+  // The sizes that the trace took its array to have are checked where it is taken.
+  if (node.op == Op::kExternItem) return node.type.value_kind == ValueKind::kArray;
   if (node.fp_checks == 0) return false;
   const DType operand = graph.node(node.operands[0]).type.dtype;
   return (node.fp_checks & possible_conditions(node.op, operand, node.type)) != 0;

@@ -159,7 +159,9 @@ std::vector<SampleGraph> make_samples() {
   });
 
   // ---- reductions
-  sample("sum_all", [](Sample& s) { s.output(s.reduce(Op::kReduceSum, s.array({300, 20}), {0, 1})); });
+  sample("sum_all", [](Sample& s) {
+    s.output(s.reduce(Op::kReduceSum, s.array({300, 20}), {0, 1}));
+  });
   sample("sum_strided", [](Sample& s) {
     NodeId a = s.array({30, 20});
     s.output(s.reduce(Op::kReduceSum, s.strided_like(a, {800, 16}), {0, 1}));
@@ -304,8 +306,8 @@ std::vector<SampleGraph> make_samples() {
   });
   sample("reshape_transposed", [](Sample& s) {
     NodeId x = s.array({12, 10});
-    NodeId flat = s.reshape(s.transpose(x, std::vector<int>{1, 0}),
-                            {s.size_of(x, 0) * s.size_of(x, 1)});
+    NodeId flat =
+        s.reshape(s.transpose(x, std::vector<int>{1, 0}), {s.size_of(x, 0) * s.size_of(x, 1)});
     s.output(s.add(flat, s.number(1.0)));
   });
   sample("views_returned", [](Sample& s) {

@@ -23,8 +23,11 @@ class TestHost {
  public:
   TestHost(const codegen::Program& program, codegen::ProgramFunction function,
            std::vector<int64_t> symbols, std::vector<EvalArray> inputs)
-      : program_(program), function_(function), symbols_(std::move(symbols)),
-        inputs_(std::move(inputs)), arrays_(program.buffers.size()),
+      : program_(program),
+        function_(function),
+        symbols_(std::move(symbols)),
+        inputs_(std::move(inputs)),
+        arrays_(program.buffers.size()),
         pointers_(program.buffers.size(), nullptr) {}
 
   HostResult run() {
@@ -120,9 +123,9 @@ class TestHost {
       case Kind::kInputObject:
         return inputs_[value.input];
       case Kind::kView:
-        return wrap_eval_array(value.dtype, sizes(value.dims), sizes(value.strides),
-                               arrays_[static_cast<size_t>(value.buffer)].origin +
-                                   size(value.offset));
+        return wrap_eval_array(
+            value.dtype, sizes(value.dims), sizes(value.strides),
+            arrays_[static_cast<size_t>(value.buffer)].origin + size(value.offset));
       case Kind::kSize:
         return make_eval_scalar(make_scalar<int64_t>(DType::kInt64, size(value.size)));
       case Kind::kObject:

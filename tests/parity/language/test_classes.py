@@ -40,6 +40,9 @@ class Base:
         return other - self.weight
 
     def __getitem__(self, key):
+        # NumPy reads an operand like this one as a sequence, until the IndexError.
+        if key >= 3:
+            raise IndexError(key)
         return self.weight * key
 
     def __len__(self):

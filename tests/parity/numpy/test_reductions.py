@@ -1,0 +1,113 @@
+"""Reductions: dtypes, axes, layouts, keepdims, initial, where, out, ddof, empty arrays."""
+
+import numpy as np
+import pytest
+
+import numlift as nl
+from outcomes import DTYPES, check, data, layouts
+
+SUMS = ["sum", "prod", "mean", "var", "std"]
+EXTREMES = ["min", "max", "any", "all", "ptp"]
+POSITIONS = ["argmin", "argmax"]
+ALL = SUMS + EXTREMES + POSITIONS + ["count_nonzero"]
+
+
+def tolerance(name, dtype):
+    # NumPy adds float16 in another order of rounding; sums differ by their order.
+    return 0 if name not in SUMS else 8 if dtype != "e" else 64
+
+
+def axes_of(name, rank):
+    axes = [None, *range(-rank, rank)]
+    if name not in POSITIONS and rank > 1:
+        axes += [(), (0, 1), (0, -1)]
+    return axes
+
+
+@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_reductions_of_every_dtype(name, dtype):
+    function = getattr(np, name)
+    for x in (data(dtype, 3, 4), data(dtype, 7), data(dtype)):
+        for axis in axes_of(name, x.ndim):
+            check(lambda x: function(x, axis=axis), x, ulp=tolerance(name, dtype), native=False)
+
+
+@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("layout", layouts("d"))
+def test_results_are_laid_out_as_numpy_does(name, layout):
+    function = getattr(np, name)
+    x = layouts("d")[layout]
+    for axis in axes_of(name, x.ndim):
+        for keepdims in (False, True):
+            check(lambda x: function(x, axis=axis, keepdims=keepdims), x, ulp=tolerance(name, "d"), native=False)
+
+
+@pytest.mark.parametrize("name", ["sum", "prod", "min", "max", "any", "all", "mean", "var", "std", "argmin", "argmax"])
+def test_methods_and_functions_agree(name):
+    for dtype in "dif":
+        check(lambda x: getattr(x, name)(), data(dtype, 3, 4), ulp=tolerance(name, dtype))
+        check(lambda x: getattr(x, name)(1), data(dtype, 3, 4), ulp=tolerance(name, dtype))
+        check(lambda x: getattr(x[0, 0], name)(), data(dtype, 3, 4), ulp=tolerance(name, dtype), native=False)
+
+
+@pytest.mark.parametrize("name", ["sum", "prod", "mean", "var", "std"])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_the_dtype_argument(name, dtype):
+    for wanted in DTYPES:
+        check(lambda x: getattr(np, name)(x, axis=0, dtype=wanted), data(dtype, 3, 4), ulp=64, native=False)
+
+
+OPTIONS = [
+    "np.sum(x, axis=1, initial=5)", "np.prod(x, initial=2)", "np.min(x, axis=0, initial=0)", "np.max(x, initial=100)", "np.sum(x, where=m)", "np.prod(x, axis=1, where=m)",
+    "np.any(x, where=m)", "np.all(x, axis=0, where=m)", "np.max(x, axis=1, where=m, initial=-7)", "np.mean(x, where=m)", "np.sum(x, axis=0, where=m[0])", "np.sum(x, out=o, axis=0)",
+    "np.max(x, axis=0, out=o)", "np.mean(x, axis=0, out=o)", "x.sum(0, None, o)", "np.var(x, ddof=1)", "np.var(x, axis=0, ddof=0.5)", "np.std(x, correction=1)", "np.std(x, axis=1, ddof=-1)",
+    "np.sum(x, axis=-1, keepdims=True)", "np.argmax(x, axis=1, keepdims=True)", "np.cumsum(x, axis=1)", "np.cumprod(x)", "np.diff(x)", "np.diff(x, n=2, axis=0)", "np.diff(x > 0)",
+    "np.median(x, axis=0)", "np.average(x, axis=1)", "np.percentile(x, 30)", "np.nansum(x)", "np.nanmax(x, axis=0)", "np.sum([1, 2, 3]) + x", "np.amax(x)", "np.amin(x, 0)",
+    "np.sum(x * x, axis=(0, 1))", "x.T.sum(axis=0)", "x[::-1, ::2].mean(axis=1)", "(x - x.mean(axis=0)) / x.std(axis=0)", "np.count_nonzero(x > 0, axis=0)",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("call", OPTIONS)
+def test_options(call):
+    namespace = {"np": np}
+    exec(f"def function(x, m, o):\n  return {call}", namespace)
+    check(namespace["function"], data("d", 3, 4), data("?", 3, 4), np.zeros(4), ulp=16)
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_reductions_of_nothing(name):
+    function = getattr(np, name)
+    for x in (data("d", 0), data("i", 0, 3), data("f", 3, 0)):
+        check(lambda x: function(x), x, native=False)
+        check(lambda x: function(x, axis=0), x, native=False)
+
+
+def test_a_size_that_becomes_zero_is_noticed():
+    compiled = nl.compile(lambda x: x.max())
+    for n in (3, 8, 0, 2):
+        check(lambda x: x.max(), data("d", n), compiled=compiled, native=False)
+    compiled = nl.compile(lambda x: x.mean())
+    for n in (3, 8, 0, 2):
+        check(lambda x: x.mean(), data("d", n), compiled=compiled, native=False)
+
+
+@pytest.mark.parametrize("name", ["min", "max", "argmin", "argmax", "sum", "mean", "any", "all"])
+def test_nan_and_signed_zeros(name):
+    for values in ([1.0, np.nan, 3.0], [np.nan, np.nan], [-0.0, 0.0], [-0.0, -0.0], [0.0, -0.0], [np.inf, 1.0]):
+        for dtype in "efd":
+            check(lambda x: getattr(np, name)(x), np.array(values, dtype), native=False)
+
+
+@pytest.mark.parametrize("call", ["x.max(axis=2)", "x.sum(axis=(0, 0))", "np.argmax(x, axis=(0, 1))", "np.sum(x, axis=0.5)", "np.max(x, where=x > 0)", "np.sum(x, out=np.zeros(3))"])
+def test_what_numpy_refuses_is_refused_with_its_words(call):
+    namespace = {"np": np}
+    exec(f"def function(x):\n  return {call}", namespace)
+    check(namespace["function"], data("d", 3, 4), native=False)
+
+
+def test_sums_are_as_accurate_as_pairwise_sums():
+    # Naive sums of float32 lose several digits here.
+    x = np.full(10**6, 0.1, "f")
+    exact = float(np.float32(0.1)) * 10**6
+    assert abs(nl.compile(lambda x: x.sum())(x) - exact) <= abs(x.sum() - exact) + np.spacing(np.float32(exact))
