@@ -35,16 +35,6 @@ std::optional<Sym> repeat_sequence(Interpreter& interpreter, const Sym& sequence
   return is_tuple(sequence) ? make_tuple(std::move(repeated)) : make_list(std::move(repeated));
 }
 
-// `int | float`
-std::optional<Sym> union_of_classes(Interpreter& interpreter, int nb_op, const Sym& a, const Sym& b) {
-  auto is_class = [](const Sym& value) {
-    return value->kind == SymKind::kObject && PyType_CheckExact(object_of(value).get());
-  };
-  if (nb_op != kNbOr || !is_class(a) || !is_class(b)) return std::nullopt;
-  auto x = real_object(interpreter, a, "a union of classes"), y = real_object(interpreter, b, "a union of classes");
-  return interpreter.tracer.constant(must(PyNumber_Or(x->get(), y->get())));
-}
-
 std::optional<Sym> container_binary(Interpreter& interpreter, int nb_op, bool in_place, const Sym& a,
                                     const Sym& b) {
   if (nb_op == kNbAdd && ((is_list(a) && is_list(b)) || (is_tuple(a) && is_tuple(b)))) {
@@ -233,7 +223,6 @@ Sym binary_operation(Interpreter& interpreter, int nb_op, bool in_place, const S
       return interpreter.tracer.constant(real_binary(nb_op, *x, *y));
     }
   }
-  if (auto result = union_of_classes(interpreter, nb_op, a, b)) return *result;
   if (auto result = container_binary(interpreter, nb_op, in_place, a, b)) return *result;
   if (auto result = binary_special_method(interpreter, nb_op, in_place, a, b)) return result;
   unsupported_operands(operator_text(nb_op), a, b);
