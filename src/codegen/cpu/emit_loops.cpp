@@ -31,6 +31,8 @@ void NestEmitter::emit_loop_range(VarId var, llvm::Value* begin, llvm::Value* en
     emit_scalar_loop(var, begin, end);
   else if (loop.reduction)
     emit_vector_reduction(var, begin, end);
+  else if (is_column_reduction(var))
+    emit_column_reduction(var, begin, end);
   else
     emit_vector_loop(var, begin, end);
   open_loops_.pop_back();
@@ -67,7 +69,8 @@ Contribution NestEmitter::contribution(const Reduction& reduction, VarId var) {
 
 void NestEmitter::define(const Reduction& reduction, VarId var, const Contribution& result) {
   std::erase_if(partials_, [&](const auto& entry) { return entry.first == &reduction; });
-  if (reduction.loops.front() != var || (is_chunk_ && open_loops_.size() == 1)) {
+  const bool stays_partial = is_chunk_ && open_loops_.size() == 1 && open_loops_[0] == var;
+  if (reduction.loops.front() != var || stays_partial) {
     partials_.emplace_back(&reduction, result);
     return;
   }
@@ -262,7 +265,9 @@ void NestEmitter::emit_parallel_loop(VarId var) {
   // Results of the chunk, and their combination here.
   llvm::Value* extent = f_.size(loop.extent);
   llvm::Value* work = f_.size(nest_.work);
-  llvm::Value* chunk = b_.CreateCall(f_.runtime("numlift_chunk_size", i64, {i64, i64}), {extent, work});
+  llvm::Value* chunk = 
+      b_.CreateCall(f_.runtime("numlift_chunk_size", i64, {i64, i64, i64}),
+                    {extent, work, b_.getInt64(static_cast<uint64_t>(chunk_granule(var)))});
   llvm::Value* count = b_.CreateSDiv(
       b_.CreateNSWAdd(extent, b_.CreateNSWSub(chunk, b_.getInt64(1))), chunk);
   std::vector<std::vector<llvm::AllocaInst*>> partials;

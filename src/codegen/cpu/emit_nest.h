@@ -50,6 +50,11 @@ class NestEmitter {
   void emit_scalar_loop(VarId var, llvm::Value* begin, llvm::Value* end);
   void emit_vector_loop(VarId var, llvm::Value* begin, llvm::Value* end);
   void emit_vector_reduction(VarId var, llvm::Value* begin, llvm::Value* end);
+  // A vector loop over columns around a reduction down the rows, interchanged (emit_columns.cpp).
+  bool is_column_reduction(VarId var) const;
+  void emit_column_reduction(VarId var, llvm::Value* begin, llvm::Value* end);
+  template <class Step>
+  void each_vector_of(VarId var, llvm::Value* begin, llvm::Value* end, unsigned lanes, Step step);
   void emit_iteration(VarId var, llvm::Value* index);
   llvm::Value* active_mask(llvm::Value* index, llvm::Value* end, unsigned lanes);
 
@@ -68,6 +73,8 @@ class NestEmitter {
   void combine_chunks(const Reduction& reduction, VarId var,
                       const std::vector<llvm::AllocaInst*>& partials, llvm::Value* count);
 
+  // Iterations of a parallel chunk come in multiples of this: whole vectors, whole tiles.
+  int64_t chunk_granule(VarId var) const;
   std::vector<bool> varying_values(VarId vector_var) const;
   unsigned widest_bytes(VarId vector_var) const;
   std::vector<ValueId> captured_values(VarId var) const;

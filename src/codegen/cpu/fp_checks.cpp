@@ -250,16 +250,18 @@ void FpChecks::flush() {
     if (bad) restart_if(any_lane(builder_, bad));
     if (!watched_.empty()) restart_if(call_check_values());
     for (const Noted& noted : noted_) {
-      const std::pair<llvm::AllocaInst*, llvm::Value*> seen[] = {
+      const std::pair<llvm::Value*, llvm::Value*> seen[] = {
           {noted.seen.nan, any_part(builder_, noted.operand, is_nan)},
           {noted.seen.infinite, any_part(builder_, noted.operand, is_infinite)}};
       for (const auto& [slot, mask] : seen) {
-        llvm::Type* type = slot->getAllocatedType();
+        llvm::Type* type = noted.seen.type;
         llvm::Value* now = lane_count(type) == 1 ? any_lane(builder_, mask) : mask;
         now = spread(builder_, builder_.CreateZExt(now, with_lanes(builder_.getInt8Ty(),
                                                                    lane_count(now->getType()))),
                      lane_count(type));
-        builder_.CreateStore(builder_.CreateOr(builder_.CreateLoad(type, slot), now), slot);
+        const llvm::Align align(1);
+        llvm::Value* before = builder_.CreateAlignedLoad(type, slot, align);
+        builder_.CreateAlignedStore(builder_.CreateOr(before, now), slot, align);
       }
     }
     builder_.CreateBr(next);
@@ -272,8 +274,8 @@ void FpChecks::flush() {
 }
 
 void FpChecks::check_reduction(const SeenSlots& seen, uint8_t fp_checks, const LaneValue& result) {
-  const auto load = [&](llvm::AllocaInst* slot) {
-    llvm::Value* value = builder_.CreateLoad(slot->getAllocatedType(), slot);
+  const auto load = [&](llvm::Value* slot) {
+    llvm::Value* value = builder_.CreateAlignedLoad(seen.type, slot, llvm::Align(1));
     return builder_.CreateICmpNE(value, llvm::Constant::getNullValue(value->getType()));
   };
   const unsigned lanes = lane_count(result);

@@ -22,10 +22,11 @@
 
 namespace numlift::codegen::cpu {
 
-// Which operands of one reduction were not finite, in lanes; kept on the stack.
+// Which operands of one reduction were not finite: bytes in memory, one a lane or one for all lanes.
 struct SeenSlots {
-  llvm::AllocaInst* nan = nullptr;
-  llvm::AllocaInst* infinite = nullptr;
+  llvm::Value* nan = nullptr;
+  llvm::Value* infinite = nullptr;
+  llvm::Type* type = nullptr;
 };
 
 // One watched operation in the table of a cold block. Slots number the values written; each has the

@@ -110,7 +110,7 @@ int threads_for(int64_t cost, int64_t chunk_count) {
 
 void initialize_openmp() { std::call_once(load_once, load_openmp); }
 
-int64_t chunk_size(int64_t extent, int64_t work) noexcept {
+int64_t chunk_size(int64_t extent, int64_t work, int64_t granule) noexcept {
   constexpr int64_t kChunkWork = 16384;
   constexpr int64_t kRound = 1024;  // whole blocks of sums, whole cache lines
   if (extent <= 0) return 1;
@@ -118,7 +118,8 @@ int64_t chunk_size(int64_t extent, int64_t work) noexcept {
   const int64_t work_per_iteration = std::max<int64_t>(work / extent, 1);
   int64_t chunk = std::max<int64_t>(kChunkWork / work_per_iteration, 1);
   chunk = std::max(chunk, (extent + kMaxChunks - 1) / kMaxChunks);
-  return chunk < kRound ? chunk : (chunk + kRound - 1) / kRound * kRound;
+  if (chunk >= kRound) granule = kRound;
+  return (chunk + granule - 1) / granule * granule;
 }
 
 int32_t parallel_for(LoopBody body, ProgramFrame* frame, void* captures, int64_t extent,

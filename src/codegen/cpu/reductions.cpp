@@ -64,7 +64,7 @@ llvm::Type* Accumulator::component_type(unsigned index) const {
 }
 
 Accumulator::Accumulator(FunctionEmitter& function, const Reduction& reduction, DType operand_dtype,
-                         unsigned lanes, unsigned total_lanes)
+                         unsigned lanes, unsigned total_lanes, Layout layout)
     : f_(function),
       b_(function.builder()),
       reduction_(reduction),
@@ -75,6 +75,10 @@ Accumulator::Accumulator(FunctionEmitter& function, const Reduction& reduction, 
                (is_float(operand_dtype) || is_complex(operand_dtype))),
       lanes_(lanes),
       total_lanes_(total_lanes) {
+  if (layout == Layout::kColumns) {
+    make_columns();
+    return;
+  }
   const unsigned result_lanes = total_lanes > lanes ? 1 : lanes;
   for (unsigned part = 0; part < total_lanes / lanes; ++part) {
     parts_.emplace_back();
@@ -90,7 +94,7 @@ Accumulator::Accumulator(FunctionEmitter& function, const Reduction& reduction, 
   if (pairwise_) block_count_ = entry_alloca(b_, b_.getInt64Ty());
   if (checked_) {
     llvm::Type* type = with_lanes(b_.getInt8Ty(), result_lanes);
-    seen_ = {entry_alloca(b_, type), entry_alloca(b_, type)};
+    seen_ = {entry_alloca(b_, type), entry_alloca(b_, type), type};
   }
 }
 
@@ -209,15 +213,15 @@ void Accumulator::store(const std::vector<llvm::AllocaInst*>& slots, const State
 void Accumulator::begin() {
   if (pairwise_) b_.CreateStore(b_.getInt64(0), block_count_);
   if (checked_)
-    for (llvm::AllocaInst* slot : {seen_.nan, seen_.infinite})
-      b_.CreateStore(llvm::Constant::getNullValue(slot->getAllocatedType()), slot);
+    for (llvm::Value* slot : {seen_.nan, seen_.infinite})
+      b_.CreateAlignedStore(llvm::Constant::getNullValue(seen_.type), slot, llvm::Align(1));
 }
 
 void Accumulator::begin_block() {
   for (const auto& slots : parts_) store(slots, identity(lanes_), nullptr);
 }
 
-Accumulator::State Accumulator::prepare(Contribution x, llvm::Value* mask) {
+Accumulator::State Accumulator::prepare(Contribution x, llvm::Value* mask, const SeenSlots& seen) {
   x.value = spread(b_, x.value, lanes_);
   if (x.position) x.position = spread(b_, x.position, lanes_);
   if (x.value.re->getType()->getScalarType()->isIntegerTy(1))
@@ -229,12 +233,12 @@ Accumulator::State Accumulator::prepare(Contribution x, llvm::Value* mask) {
     x.value.re = b_.CreateSelect(mask, x.value.re, neutral.re);
     if (x.value.im) x.value.im = b_.CreateSelect(mask, x.value.im, neutral.im);
   }
-  if (checked_) f_.checks().note_operand(seen_, x.value);
+  if (checked_) f_.checks().note_operand(seen, x.value);
   return {x.value.re, x.value.im, x.position};
 }
 
 void Accumulator::add(unsigned part, Contribution x, llvm::Value* mask) {
-  const State operand = prepare(x, mask);
+  const State operand = prepare(x, mask, seen_);
   store(parts_[part], combine(load(parts_[part], lanes_, nullptr), operand), nullptr);
 }
 
@@ -245,7 +249,7 @@ void Accumulator::spill() {
 }
 
 void Accumulator::add_spilled(llvm::Value* first_lane, Contribution x, llvm::Value* mask) {
-  const State operand = prepare(x, mask);
+  const State operand = prepare(x, mask, seen_);
   store(memory_, combine(load(memory_, lanes_, first_lane), operand), first_lane);
 }
 

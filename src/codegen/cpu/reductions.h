@@ -22,14 +22,19 @@ inline constexpr unsigned kReductionBytes = 256;
 // Rounds of all lanes in one block of a float sum, and iterations of one in a scalar loop.
 inline constexpr unsigned kRoundsPerBlock = 16;
 inline constexpr unsigned kScalarBlock = 32;
+// Columns that are summed down side by side: their accumulators stay in the first-level cache.
+inline constexpr unsigned kColumnBytes = 2048;
+inline constexpr unsigned kColumnLevels = 40;  // of kScalarBlock rows and more: any number of rows
 
 bool is_pairwise(const Reduction& reduction, DType operand_dtype);
 
 class Accumulator {
  public:
-  // total_lanes accumulators, met `lanes` at a time. A scalar loop has total_lanes == lanes.
+  // kLanes: total_lanes accumulators, met `lanes` at a time. A scalar loop has total_lanes == lanes.
+  // kColumns: each of the total_lanes accumulators is a result of its own, in memory; see below.
+  enum class Layout { kLanes, kColumns };
   Accumulator(FunctionEmitter& function, const Reduction& reduction, DType operand_dtype,
-              unsigned lanes, unsigned total_lanes);
+              unsigned lanes, unsigned total_lanes, Layout layout = Layout::kLanes);
 
   bool pairwise() const { return pairwise_; }
   void begin();        // of the loop
@@ -44,6 +49,14 @@ class Accumulator {
   // Vector reduction loops: one scalar. Scalar loops: `lanes` lanes.
   Contribution finish();
 
+  // ---- columns: accumulators [0, width) of total_lanes; width is the same in all calls ----
+  void begin_columns(llvm::Value* width);
+  void begin_column_block(llvm::Value* width);
+  void add_columns(llvm::Value* first_lane, Contribution x, llvm::Value* mask);
+  void end_column_block(llvm::Value* width);
+  void end_columns(llvm::Value* width);
+  Contribution column_results(llvm::Value* first_lane, llvm::Value* mask);
+
  private:
   struct State {
     llvm::Value* re = nullptr;
@@ -53,13 +66,18 @@ class Accumulator {
   State identity(unsigned lanes) const;
   State combine(const State& a, const State& b);
   State combine_positions(const State& a, const State& b);
-  State prepare(Contribution x, llvm::Value* mask);
+  State prepare(Contribution x, llvm::Value* mask, const SeenSlots& seen);
   State load(const std::vector<llvm::AllocaInst*>& slots, unsigned lanes, llvm::Value* first_lane);
   void store(const std::vector<llvm::AllocaInst*>& slots, const State& state,
              llvm::Value* first_lane);
   State fold_lanes(State state);
   void push(const State& block);
   State pop_all();
+  void make_columns();
+  template <class Body>
+  void each_vector(llvm::Value* width, Body body);
+  SeenSlots seen_columns(llvm::Value* first_lane);
+  llvm::Value* stack_lane(llvm::Value* level, llvm::Value* lane);
   unsigned component_count() const;
   llvm::Type* component_type(unsigned component) const;
   static llvm::Value*& component(State& state, unsigned index);

@@ -27,7 +27,7 @@ int32_t parallel_for(LoopBody body, ProgramFrame* frame, void* captures, int64_t
                      int64_t chunk, int64_t cost, int32_t fixed_chunks) noexcept;
 
 // Iterations of one chunk: depends on sizes only, so that results do. At most kMaxChunks chunks.
-int64_t chunk_size(int64_t extent, int64_t work) noexcept;
+int64_t chunk_size(int64_t extent, int64_t work, int64_t granule) noexcept;
 inline constexpr int64_t kMaxChunks = 256;
 
 // Loads libomp and registers the fork handler. Without libomp all loops run serially.

@@ -329,6 +329,64 @@ TEST(Reduction, TwoAxes) {
   }
 }
 
+// Sums, maxima and argmins down columns of many shapes, with conditions per column.
+TEST(Reduction, DownTheRows) {
+  const SizeExpr r = symbol(0), c = symbol(1), row_bytes = SizeExpr(8) * symbol(1);
+  NestBuilder b;
+  const BufferId in = b.buffer(kF64), sums = b.buffer(kF64), most = b.buffer(kF64),
+                 where = b.buffer(DType::kInt64);
+  const VarId j = b.open(c, true, true);
+  const VarId i = b.open(r, false, false, true);
+  const ValueId v = b.load(in, {{i, row_bytes}, {j, 8}});
+  const ValueId scaled = b.op(Op::kMultiply, {v, b.constant(kF64, 2.0)}, kF64, kFpAll);
+  const ValueId row = b.index(i);
+  const ValueId sum = b.reduce(Op::kReduceSum, scaled, kF64, {i}, kFpAll);
+  const ValueId max = b.reduce(Op::kReduceMax, v, kF64, {i});
+  const ValueId argmin = b.reduce(Op::kReduceArgmin, v, DType::kInt64, {i}, kFpNone, row);
+  b.close();
+  b.store(sums, b.op(Op::kMultiply, {sum, b.constant(kF64, 0.5)}, kF64, kFpAll), {{j, 8}});
+  b.store(most, max, {{j, 8}});
+  b.store(where, argmin, {{j, 8}});
+  b.close();
+  b.finish_nest(r * c, 3);
+  Runner runner(b.program);
+  mutable_options().parallel_threshold = 1;
+  for (int64_t rows : {1, 5, 31, 32, 33, 200, 1100})
+    for (int64_t cols : {1, 7, 8, 9, 255, 256, 257, 700}) {
+      std::vector<double> x = random_numbers(rows * cols);
+      std::vector<double> got(cols + 1, -9.0), got_most(cols);
+      std::vector<int64_t> got_where(cols);
+      const auto run = [&] {
+        return runner.run({x.data(), got.data(), got_most.data(), got_where.data()}, {rows, cols});
+      };
+      ASSERT_EQ(run(), 0) << rows << " x " << cols;
+      EXPECT_EQ(got[cols], -9.0);
+      for (int64_t col = 0; col < cols; ++col) {
+        double want = 0, want_most = -1e9;
+        int64_t best = 0;
+        for (int64_t row_index = 0; row_index < rows; ++row_index) {
+          const double value = x[row_index * cols + col];
+          want += value;
+          want_most = std::max(want_most, value);
+          if (value < x[best * cols + col]) best = row_index;
+        }
+        ASSERT_NEAR(got[col], want, 1e-11) << rows << " x " << cols << " column " << col;
+        ASSERT_EQ(got_most[col], want_most);
+        ASSERT_EQ(got_where[col], best);
+      }
+      x[(rows - 1) * cols + cols - 1] = NAN;
+      EXPECT_EQ(run(), 0) << "a NaN is no condition";
+      EXPECT_TRUE(std::isnan(got[cols - 1]));
+      if (rows > 1) {
+        x[cols - 1] = INFINITY;
+        EXPECT_EQ(run(), 1) << "with an infinity beside a NaN nobody knows";
+        x[(rows - 1) * cols + cols - 1] = -INFINITY;
+        EXPECT_EQ(run(), 1);
+      }
+    }
+  reset_options();
+}
+
 // A reduction's result used by a second loop of the nest: softmax's shape, all of it parallel.
 TEST(Reduction, ResultFeedsTheNextLoop) {
   NestBuilder b;
