@@ -62,7 +62,7 @@ Sym dispatch(Tracer& tracer, const FunctionEntry& entry, BorrowedRef callable, s
   if (entry.tier == Tier::kBreak) {
     throw_break("unsupported_numpy", fmt::format("{}: {}", entry.path, entry.reason));
   }
-  const CallArguments arguments = bind_arguments(entry, callable, args, kwargs);
+  const NumpyArguments arguments = bind_arguments(entry, callable, args, kwargs);
   if (entry.tier == Tier::kExtern) return call_extern(tracer, arguments);
   return kHandlers[entry.row](tracer, arguments);
 }
@@ -168,14 +168,14 @@ Sym numpy_call_method(Tracer& tracer, const Sym& self, BorrowedRef name, std::sp
 
 // ---------------------------------------------------------------- arguments
 
-Sym CallArguments::get(std::string_view name) const {
+Sym NumpyArguments::get(std::string_view name) const {
   for (size_t k = 0; k < values.size(); ++k) {
     if (entry->parameters[k].name == name) return values[k];
   }
   return nullptr;
 }
 
-Sym CallArguments::get_unless_none(std::string_view name) const {
+Sym NumpyArguments::get_unless_none(std::string_view name) const {
   const Sym value = get(name);
   return is_none(value) ? nullptr : value;
 }
@@ -191,9 +191,9 @@ bool is_no_value(const Sym& value) {
 
 }  // namespace
 
-CallArguments bind_arguments(const FunctionEntry& entry, BorrowedRef callable, std::span<const Sym> args,
+NumpyArguments bind_arguments(const FunctionEntry& entry, BorrowedRef callable, std::span<const Sym> args,
                              Keywords kwargs) {
-  CallArguments bound;
+  NumpyArguments bound;
   bound.entry = &entry;
   bound.callable = Ref::create(callable);
   bound.positional.assign(args.begin(), args.end());
@@ -235,7 +235,7 @@ CallArguments bind_arguments(const FunctionEntry& entry, BorrowedRef callable, s
   return bound;
 }
 
-Sym call_extern(Tracer& tracer, const CallArguments& arguments) {
+Sym call_extern(Tracer& tracer, const NumpyArguments& arguments) {
   if (!is_none(arguments.get("out"))) {
     throw_break("unsupported_numpy", fmt::format("{} with out=", arguments.entry->path));
   }

@@ -5,7 +5,7 @@
 
 namespace numlift::frame_eval {
 
-Sym call_astype(Tracer& tracer, const CallArguments& arguments) {
+Sym call_astype(Tracer& tracer, const NumpyArguments& arguments) {
   const Operand operand = as_operand(tracer, arguments.get("a"), "astype");
   const auto wanted = dtype_argument(tracer, arguments.get("dtype"), "astype");
   const DType dtype = wanted.value_or(DType::kFloat64);
@@ -43,7 +43,7 @@ Sym call_astype(Tracer& tracer, const CallArguments& arguments) {
   return tracer.new_array(node, std::move(axes));
 }
 
-Sym call_conjugate_method(Tracer& tracer, const CallArguments& arguments) {
+Sym call_conjugate_method(Tracer& tracer, const NumpyArguments& arguments) {
   const Sym value = arguments.get("a");
   const Operand operand = as_operand(tracer, value, "conjugate");
   if (operand.is_array && !is_complex(operand.type.dtype)) return value;  // itself, not a copy
@@ -51,7 +51,7 @@ Sym call_conjugate_method(Tracer& tracer, const CallArguments& arguments) {
   return apply_ufunc(tracer, "conjugate", operands);
 }
 
-Sym call_item(Tracer& tracer, const CallArguments& arguments) {
+Sym call_item(Tracer& tracer, const NumpyArguments& arguments) {
   Sym value = arguments.get("a");
   if (!arguments.rest.empty()) {
     const ArrayValue* array = as_array(value);

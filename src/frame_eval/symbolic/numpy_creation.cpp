@@ -141,7 +141,7 @@ Sym array_from_sequence(Tracer& tracer, const Sym& sequence, std::optional<DType
 
 namespace {
 
-void refuse(const CallArguments& arguments, std::initializer_list<const char*> names) {
+void refuse(const NumpyArguments& arguments, std::initializer_list<const char*> names) {
   for (const char* name : names) {
     if (arguments.get_unless_none(name)) {
       throw_break("unsupported_numpy", fmt::format("{} with {}=", arguments.entry->path, name));
@@ -149,7 +149,7 @@ void refuse(const CallArguments& arguments, std::initializer_list<const char*> n
   }
 }
 
-void check_device(Tracer& tracer, const CallArguments& arguments) {
+void check_device(Tracer& tracer, const NumpyArguments& arguments) {
   refuse(arguments, {"like"});
   const Sym device = arguments.get_unless_none("device");
   if (!device) return;
@@ -171,13 +171,13 @@ Sym make(Tracer& tracer, Fill fill, DType dtype, const std::vector<SizeExpr>& di
   NUMLIFT_UNREACHABLE();
 }
 
-AxisOrder plain_order(Tracer& tracer, const CallArguments& arguments, size_t rank) {
+AxisOrder plain_order(Tracer& tracer, const NumpyArguments& arguments, size_t rank) {
   const char order = order_argument(tracer, arguments.get_unless_none("order"), 'C');
   if (order != 'C' && order != 'F') throw_break("would_raise", "only 'C' or 'F' order is permitted");
   return order == 'F' && rank > 1 ? fortran_order(static_cast<int>(rank)) : AxisOrder{};
 }
 
-Sym call_sized(Tracer& tracer, const CallArguments& arguments, Fill fill) {
+Sym call_sized(Tracer& tracer, const NumpyArguments& arguments, Fill fill) {
   check_device(tracer, arguments);
   const auto dims = shape_argument(tracer, arguments.get("shape"), arguments.entry->path);
   const DType dtype = dtype_argument(tracer, arguments.get("dtype"), arguments.entry->path)
@@ -191,7 +191,7 @@ struct Likeness {
   AxisOrder order;
 };
 
-Likeness likeness(Tracer& tracer, const CallArguments& arguments) {
+Likeness likeness(Tracer& tracer, const NumpyArguments& arguments) {
   check_device(tracer, arguments);
   const Operand model = as_operand(tracer, arguments.values[0], arguments.entry->path);
   Likeness like;
@@ -216,12 +216,12 @@ Likeness likeness(Tracer& tracer, const CallArguments& arguments) {
   return like;
 }
 
-Sym call_like(Tracer& tracer, const CallArguments& arguments, Fill fill) {
+Sym call_like(Tracer& tracer, const NumpyArguments& arguments, Fill fill) {
   Likeness like = likeness(tracer, arguments);
   return make(tracer, fill, like.dtype, like.dims, std::move(like.order));
 }
 
-Sym fill_with(Tracer& tracer, const CallArguments& arguments, std::optional<DType> wanted,
+Sym fill_with(Tracer& tracer, const NumpyArguments& arguments, std::optional<DType> wanted,
               const std::vector<SizeExpr>& dims, AxisOrder order) {
   const Operand value = as_operand(tracer, arguments.get("fill_value"), arguments.entry->path);
   // A number alone is an int64, float64, … : its own dtype, as np.asarray sees it.
@@ -237,33 +237,33 @@ Sym fill_with(Tracer& tracer, const CallArguments& arguments, std::optional<DTyp
 
 }  // namespace
 
-Sym call_zeros(Tracer& tracer, const CallArguments& arguments) {
+Sym call_zeros(Tracer& tracer, const NumpyArguments& arguments) {
   return call_sized(tracer, arguments, Fill::kZeros);
 }
-Sym call_ones(Tracer& tracer, const CallArguments& arguments) {
+Sym call_ones(Tracer& tracer, const NumpyArguments& arguments) {
   return call_sized(tracer, arguments, Fill::kOnes);
 }
-Sym call_empty(Tracer& tracer, const CallArguments& arguments) {
+Sym call_empty(Tracer& tracer, const NumpyArguments& arguments) {
   return call_sized(tracer, arguments, Fill::kEmpty);
 }
-Sym call_zeros_like(Tracer& tracer, const CallArguments& arguments) {
+Sym call_zeros_like(Tracer& tracer, const NumpyArguments& arguments) {
   return call_like(tracer, arguments, Fill::kZeros);
 }
-Sym call_ones_like(Tracer& tracer, const CallArguments& arguments) {
+Sym call_ones_like(Tracer& tracer, const NumpyArguments& arguments) {
   return call_like(tracer, arguments, Fill::kOnes);
 }
-Sym call_empty_like(Tracer& tracer, const CallArguments& arguments) {
+Sym call_empty_like(Tracer& tracer, const NumpyArguments& arguments) {
   return call_like(tracer, arguments, Fill::kEmpty);
 }
 
-Sym call_full(Tracer& tracer, const CallArguments& arguments) {
+Sym call_full(Tracer& tracer, const NumpyArguments& arguments) {
   check_device(tracer, arguments);
   const auto dims = shape_argument(tracer, arguments.get("shape"), "numpy.full");
   const auto dtype = dtype_argument(tracer, arguments.get("dtype"), "numpy.full");
   return fill_with(tracer, arguments, dtype, dims, plain_order(tracer, arguments, dims.size()));
 }
 
-Sym call_full_like(Tracer& tracer, const CallArguments& arguments) {
+Sym call_full_like(Tracer& tracer, const NumpyArguments& arguments) {
   Likeness like = likeness(tracer, arguments);
   return fill_with(tracer, arguments, like.dtype, like.dims, std::move(like.order));
 }
@@ -303,7 +303,7 @@ Sym with_dtype(Tracer& tracer, const Sym& value, std::optional<DType> dtype, cha
 
 }  // namespace
 
-Sym call_array(Tracer& tracer, const CallArguments& arguments) {
+Sym call_array(Tracer& tracer, const NumpyArguments& arguments) {
   refuse(arguments, {"like"});
   const int64_t least = constant_int(tracer, arguments.get("ndmin"), "array").value_or(0);
   if (least > 8) throw_break("unsupported_numpy", "array with a large ndmin=");
@@ -326,7 +326,7 @@ Sym call_array(Tracer& tracer, const CallArguments& arguments) {
   return reshape_array(tracer, array, std::move(dims));
 }
 
-Sym call_asarray(Tracer& tracer, const CallArguments& arguments) {
+Sym call_asarray(Tracer& tracer, const NumpyArguments& arguments) {
   check_device(tracer, arguments);
   bool copy = false;
   if (const Sym value = arguments.get_unless_none("copy")) {
@@ -339,7 +339,7 @@ Sym call_asarray(Tracer& tracer, const CallArguments& arguments) {
 
 namespace {
 
-Sym contiguous_array(Tracer& tracer, const CallArguments& arguments, char order) {
+Sym contiguous_array(Tracer& tracer, const NumpyArguments& arguments, char order) {
   refuse(arguments, {"like"});
   const auto dtype = dtype_argument(tracer, arguments.get("dtype"), arguments.entry->path);
   const Sym made = with_dtype(tracer, arguments.get("a"), dtype, order, false);
@@ -349,15 +349,15 @@ Sym contiguous_array(Tracer& tracer, const CallArguments& arguments, char order)
 
 }  // namespace
 
-Sym call_ascontiguousarray(Tracer& tracer, const CallArguments& arguments) {
+Sym call_ascontiguousarray(Tracer& tracer, const NumpyArguments& arguments) {
   return contiguous_array(tracer, arguments, 'C');
 }
 
-Sym call_asfortranarray(Tracer& tracer, const CallArguments& arguments) {
+Sym call_asfortranarray(Tracer& tracer, const NumpyArguments& arguments) {
   return contiguous_array(tracer, arguments, 'F');
 }
 
-Sym call_copy(Tracer& tracer, const CallArguments& arguments) {
+Sym call_copy(Tracer& tracer, const NumpyArguments& arguments) {
   // np.copy keeps the order, the method makes C order.
   const bool method = arguments.entry->path == "ndarray.copy";
   const char order = order_argument(tracer, arguments.get("order"), method ? 'C' : 'K');
@@ -371,7 +371,7 @@ Sym call_copy(Tracer& tracer, const CallArguments& arguments) {
 
 namespace {
 
-Sym diagonal_ones(Tracer& tracer, const CallArguments& arguments, Op compare, const Sym& rows,
+Sym diagonal_ones(Tracer& tracer, const NumpyArguments& arguments, Op compare, const Sym& rows,
                   const Sym& columns, DType missing) {
   refuse(arguments, {"like"});
   check_device(tracer, arguments);
@@ -389,12 +389,12 @@ Sym diagonal_ones(Tracer& tracer, const CallArguments& arguments, Op compare, co
 
 }  // namespace
 
-Sym call_eye(Tracer& tracer, const CallArguments& arguments) {
+Sym call_eye(Tracer& tracer, const NumpyArguments& arguments) {
   const Sym rows = arguments.values[0], columns = arguments.get_unless_none("M");
   return diagonal_ones(tracer, arguments, Op::kEqual, rows, columns ? columns : rows, DType::kFloat64);
 }
 
-Sym call_tri(Tracer& tracer, const CallArguments& arguments) {
+Sym call_tri(Tracer& tracer, const NumpyArguments& arguments) {
   const Sym rows = arguments.get("N"), columns = arguments.get_unless_none("M");
   return diagonal_ones(tracer, arguments, Op::kGreaterEqual, rows, columns ? columns : rows,
                        DType::kFloat64);
@@ -402,7 +402,7 @@ Sym call_tri(Tracer& tracer, const CallArguments& arguments) {
 
 namespace {
 
-Sym triangle(Tracer& tracer, const CallArguments& arguments, bool lower) {
+Sym triangle(Tracer& tracer, const NumpyArguments& arguments, bool lower) {
   const Sym value = as_array_value(tracer, arguments.get("m"), arguments.entry->path);
   const auto& array = static_cast<const ArrayValue&>(*value);
   const auto dims = dims_of(tracer, array);
@@ -427,10 +427,10 @@ Sym triangle(Tracer& tracer, const CallArguments& arguments, bool lower) {
 
 }  // namespace
 
-Sym call_tril(Tracer& tracer, const CallArguments& arguments) { return triangle(tracer, arguments, true); }
-Sym call_triu(Tracer& tracer, const CallArguments& arguments) { return triangle(tracer, arguments, false); }
+Sym call_tril(Tracer& tracer, const NumpyArguments& arguments) { return triangle(tracer, arguments, true); }
+Sym call_triu(Tracer& tracer, const NumpyArguments& arguments) { return triangle(tracer, arguments, false); }
 
-Sym call_diag(Tracer& tracer, const CallArguments& arguments) {
+Sym call_diag(Tracer& tracer, const NumpyArguments& arguments) {
   const Sym value = as_array_value(tracer, arguments.get("v"), "diag");
   const auto& array = static_cast<const ArrayValue&>(*value);
   const int64_t k = constant_int(tracer, arguments.get("k"), "diag").value_or(0);
@@ -443,15 +443,15 @@ Sym call_diag(Tracer& tracer, const CallArguments& arguments) {
   return result;
 }
 
-Sym call_diagflat(Tracer& tracer, const CallArguments& arguments) {
+Sym call_diagflat(Tracer& tracer, const NumpyArguments& arguments) {
   const Sym value = as_array_value(tracer, arguments.get("v"), "diagflat");
-  CallArguments flat = arguments;
+  NumpyArguments flat = arguments;
   const Sym raveled[] = {value};
   flat.values[0] = call_numpy(tracer, "ravel", raveled);
   return call_diag(tracer, flat);
 }
 
-Sym call_indices(Tracer& tracer, const CallArguments& arguments) {
+Sym call_indices(Tracer& tracer, const NumpyArguments& arguments) {
   std::vector<SizeExpr> dims = shape_argument(tracer, arguments.get("dimensions"), "indices");
   const DType dtype = dtype_argument(tracer, arguments.get("dtype"), "indices").value_or(DType::kInt64);
   if (constant_bool(tracer, arguments.get("sparse"), "indices").value_or(false)) {

@@ -9,7 +9,7 @@
 
 namespace numlift::frame_eval {
 
-Sym call_extern_unknown(Tracer& tracer, const CallArguments& arguments) {
+Sym call_extern_unknown(Tracer& tracer, const NumpyArguments& arguments) {
   if (arguments.get_unless_none("out")) {
     throw_break("unsupported_numpy", fmt::format("{} with out=", arguments.entry->path));
   }
@@ -85,7 +85,7 @@ void set_item_by_numpy(Tracer& tracer, const Sym& array, const Sym& key, const S
 }
 
 // x.sort(), x.put(…), …
-Sym call_changing_method(Tracer& tracer, const CallArguments& arguments) {
+Sym call_changing_method(Tracer& tracer, const NumpyArguments& arguments) {
   const std::string name = arguments.entry->path.substr(arguments.entry->path.rfind('.') + 1);
   std::vector<Sym> args{tracer.constant(checked(PyUnicode_FromString(name.c_str())))};
   args.insert(args.end(), arguments.positional.begin() + 1, arguments.positional.end());
@@ -95,7 +95,7 @@ Sym call_changing_method(Tracer& tracer, const CallArguments& arguments) {
 }
 
 // np.put(x, …), np.add.at(x, …), …
-Sym call_changing_function(Tracer& tracer, const CallArguments& arguments) {
+Sym call_changing_function(Tracer& tracer, const NumpyArguments& arguments) {
   if (arguments.positional.empty()) throw_break("unsupported_numpy", "the array to change is given by keyword");
   std::vector<Sym> args{tracer.constant(arguments.callable)};
   args.insert(args.end(), arguments.positional.begin() + 1, arguments.positional.end());
@@ -103,7 +103,7 @@ Sym call_changing_function(Tracer& tracer, const CallArguments& arguments) {
   return tracer.constant(Ref::create(Py_None));
 }
 
-Sym call_nan_to_num(Tracer& tracer, const CallArguments& arguments) {
+Sym call_nan_to_num(Tracer& tracer, const NumpyArguments& arguments) {
   const Sym copy = arguments.get("copy");
   if (copy && constant_bool(tracer, copy, "nan_to_num") != true) {
     throw_break("unsupported_numpy", "nan_to_num in place");
@@ -140,7 +140,7 @@ Ref stand_in(Tracer& tracer, const Sym& value) {
 
 }  // namespace
 
-Sym call_fold(Tracer& tracer, const CallArguments& arguments) {
+Sym call_fold(Tracer& tracer, const NumpyArguments& arguments) {
   Ref values = checked(PyTuple_New(static_cast<Py_ssize_t>(arguments.positional.size())));
   for (size_t i = 0; i < arguments.positional.size(); ++i) {
     PyTuple_SET_ITEM(values.get(), static_cast<Py_ssize_t>(i), stand_in(tracer, arguments.positional[i]).release());

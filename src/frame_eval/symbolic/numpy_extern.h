@@ -7,7 +7,7 @@ namespace numlift::frame_eval {
 
 // As call_extern, for results whose sizes depend on the values of the arguments. It is a handler too:
 // rows of functions.def name it.
-Sym call_extern_unknown(Tracer& tracer, const CallArguments& arguments);
+Sym call_extern_unknown(Tracer& tracer, const NumpyArguments& arguments);
 
 // array[key] = value by NumPy, for index arrays.
 void set_item_by_numpy(Tracer& tracer, const Sym& array, const Sym& key, const Sym& value);

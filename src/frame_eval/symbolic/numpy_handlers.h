@@ -8,7 +8,7 @@
 
 namespace numlift::frame_eval {
 
-struct CallArguments {
+struct NumpyArguments {
   const numpy_shim::FunctionEntry* entry = nullptr;
   Ref callable;  // for a method: ndarray's (or the scalar class's) unbound one, self comes first
 
@@ -26,18 +26,18 @@ struct CallArguments {
   Sym get_unless_none(std::string_view name) const;
 };
 
-using NumpyHandler = Sym (*)(Tracer&, const CallArguments&);
+using NumpyHandler = Sym (*)(Tracer&, const NumpyArguments&);
 
 // Binds; Break would_raise where Python would raise TypeError.
-CallArguments bind_arguments(const numpy_shim::FunctionEntry& entry, BorrowedRef callable,
+NumpyArguments bind_arguments(const numpy_shim::FunctionEntry& entry, BorrowedRef callable,
                              std::span<const Sym> args, Keywords kwargs);
 // NumPy runs the call inside the program. Refuses `out`.
-Sym call_extern(Tracer& tracer, const CallArguments& arguments);
+Sym call_extern(Tracer& tracer, const NumpyArguments& arguments);
 
-#define NUMLIFT_NATIVE(path, handler, parameters) Sym handler(Tracer&, const CallArguments&);
+#define NUMLIFT_NATIVE(path, handler, parameters) Sym handler(Tracer&, const NumpyArguments&);
 #define NUMLIFT_EXTERN(path, parameters)
 #define NUMLIFT_LEAVE(path, reason)
-#define NUMLIFT_METHOD(name, handler, parameters) Sym handler(Tracer&, const CallArguments&);
+#define NUMLIFT_METHOD(name, handler, parameters) Sym handler(Tracer&, const NumpyArguments&);
 #define NUMLIFT_METHOD_EXTERN(name, parameters)
 #define NUMLIFT_METHOD_LEAVE(name, reason)
 #include "numlift/numpy_shim/functions.def"

@@ -72,7 +72,7 @@ AxisOrder joined_order(Tracer& tracer, const std::vector<Sym>& arrays, size_t ra
   return order;
 }
 
-DType joined_dtype(Tracer& tracer, const CallArguments* arguments, const std::vector<Sym>& arrays) {
+DType joined_dtype(Tracer& tracer, const NumpyArguments* arguments, const std::vector<Sym>& arrays) {
   std::vector<OperandType> types;
   for (const Sym& value : arrays) types.push_back({array_in(value).type.dtype, false});
   const auto common = numpy_shim::result_type(types);
@@ -137,7 +137,7 @@ std::vector<Sym> arrays_argument(Tracer& tracer, const Sym& value, const std::st
   return arrays;
 }
 
-Sym join(Tracer& tracer, const CallArguments& arguments, const std::vector<Sym>& arrays, int64_t axis) {
+Sym join(Tracer& tracer, const NumpyArguments& arguments, const std::vector<Sym>& arrays, int64_t axis) {
   if (arrays.empty()) throw_break("would_raise", "need at least one array to concatenate");
   return join(tracer, arrays, axis, joined_dtype(tracer, &arguments, arrays));
 }
@@ -155,7 +155,7 @@ Sym at_least(Tracer& tracer, const Sym& value, int rank) {
 
 }  // namespace
 
-Sym call_concatenate(Tracer& tracer, const CallArguments& arguments) {
+Sym call_concatenate(Tracer& tracer, const NumpyArguments& arguments) {
   std::vector<Sym> arrays;
   const Sym axis = arguments.get("axis");
   if (axis && is_none(axis)) {
@@ -172,7 +172,7 @@ Sym call_concatenate(Tracer& tracer, const CallArguments& arguments) {
   return join(tracer, arguments, arrays, constant_int(tracer, axis, "concatenate").value_or(0));
 }
 
-Sym call_stack(Tracer& tracer, const CallArguments& arguments) {
+Sym call_stack(Tracer& tracer, const NumpyArguments& arguments) {
   std::vector<Sym> arrays = arrays_argument(tracer, arguments.values[0], "stack");
   if (arrays.empty()) throw_break("would_raise", "need at least one array to stack");
   const int rank = array_in(arrays[0]).type.rank();
@@ -188,25 +188,25 @@ Sym call_stack(Tracer& tracer, const CallArguments& arguments) {
   return join(tracer, arguments, arrays, axis);
 }
 
-Sym call_hstack(Tracer& tracer, const CallArguments& arguments) {
+Sym call_hstack(Tracer& tracer, const NumpyArguments& arguments) {
   std::vector<Sym> arrays = arrays_argument(tracer, arguments.values[0], "hstack");
   for (Sym& value : arrays) value = at_least(tracer, value, 1);
   return join(tracer, arguments, arrays, !arrays.empty() && array_in(arrays[0]).type.rank() == 1 ? 0 : 1);
 }
 
-Sym call_vstack(Tracer& tracer, const CallArguments& arguments) {
+Sym call_vstack(Tracer& tracer, const NumpyArguments& arguments) {
   std::vector<Sym> arrays = arrays_argument(tracer, arguments.values[0], "vstack");
   for (Sym& value : arrays) value = at_least(tracer, value, 2);
   return join(tracer, arguments, arrays, 0);
 }
 
-Sym call_dstack(Tracer& tracer, const CallArguments& arguments) {
+Sym call_dstack(Tracer& tracer, const NumpyArguments& arguments) {
   std::vector<Sym> arrays = arrays_argument(tracer, arguments.values[0], "dstack");
   for (Sym& value : arrays) value = at_least(tracer, value, 3);
   return join(tracer, arguments, arrays, 2);
 }
 
-Sym call_column_stack(Tracer& tracer, const CallArguments& arguments) {
+Sym call_column_stack(Tracer& tracer, const NumpyArguments& arguments) {
   std::vector<Sym> arrays = arrays_argument(tracer, arguments.values[0], "column_stack");
   for (Sym& value : arrays) {
     if (array_in(value).type.rank() < 2) value = reverse_all_axes(tracer, array_in(at_least(tracer, value, 2)));
@@ -214,7 +214,7 @@ Sym call_column_stack(Tracer& tracer, const CallArguments& arguments) {
   return join(tracer, arguments, arrays, 1);
 }
 
-Sym call_append(Tracer& tracer, const CallArguments& arguments) {
+Sym call_append(Tracer& tracer, const NumpyArguments& arguments) {
   const Sym axis = arguments.get_unless_none("axis");
   std::vector<Sym> arrays{as_array_value(tracer, arguments.get("arr"), "append"),
                           as_array_value(tracer, arguments.get("values"), "append")};
@@ -226,11 +226,11 @@ Sym call_append(Tracer& tracer, const CallArguments& arguments) {
   return join(tracer, arguments, arrays, 0);
 }
 
-Sym call_atleast_1d(Tracer& tracer, const CallArguments& arguments);
+Sym call_atleast_1d(Tracer& tracer, const NumpyArguments& arguments);
 
 namespace {
 
-Sym at_least_call(Tracer& tracer, const CallArguments& arguments, int rank) {
+Sym at_least_call(Tracer& tracer, const NumpyArguments& arguments, int rank) {
   std::vector<Sym> results;
   for (const Sym& value : arguments.rest) {
     results.push_back(at_least(tracer, as_array_value(tracer, value, arguments.entry->path), rank));
@@ -240,15 +240,15 @@ Sym at_least_call(Tracer& tracer, const CallArguments& arguments, int rank) {
 
 }  // namespace
 
-Sym call_atleast_1d(Tracer& tracer, const CallArguments& arguments) { return at_least_call(tracer, arguments, 1); }
-Sym call_atleast_2d(Tracer& tracer, const CallArguments& arguments) { return at_least_call(tracer, arguments, 2); }
-Sym call_atleast_3d(Tracer& tracer, const CallArguments& arguments) { return at_least_call(tracer, arguments, 3); }
+Sym call_atleast_1d(Tracer& tracer, const NumpyArguments& arguments) { return at_least_call(tracer, arguments, 1); }
+Sym call_atleast_2d(Tracer& tracer, const NumpyArguments& arguments) { return at_least_call(tracer, arguments, 2); }
+Sym call_atleast_3d(Tracer& tracer, const NumpyArguments& arguments) { return at_least_call(tracer, arguments, 3); }
 
 // ---------------------------------------------------------------- splitting
 
 namespace {
 
-Sym split(Tracer& tracer, const CallArguments& arguments, const Sym& value, const Sym& parts, int64_t given_axis,
+Sym split(Tracer& tracer, const NumpyArguments& arguments, const Sym& value, const Sym& parts, int64_t given_axis,
           bool equal) {
   const std::string& what = arguments.entry->path;
   if (value->kind != SymKind::kArray) throw_break("unsupported_value", what + ": not an array");
@@ -289,31 +289,31 @@ Sym split(Tracer& tracer, const CallArguments& arguments, const Sym& value, cons
 
 }  // namespace
 
-Sym call_split(Tracer& tracer, const CallArguments& arguments) {
+Sym call_split(Tracer& tracer, const NumpyArguments& arguments) {
   return split(tracer, arguments, arguments.values[0], arguments.values[1],
                constant_int(tracer, arguments.get("axis"), "split").value_or(0), true);
 }
-Sym call_array_split(Tracer& tracer, const CallArguments& arguments) {
+Sym call_array_split(Tracer& tracer, const NumpyArguments& arguments) {
   return split(tracer, arguments, arguments.values[0], arguments.values[1],
                constant_int(tracer, arguments.get("axis"), "array_split").value_or(0), false);
 }
-Sym call_hsplit(Tracer& tracer, const CallArguments& arguments) {
+Sym call_hsplit(Tracer& tracer, const NumpyArguments& arguments) {
   const ArrayValue* array = as_array(arguments.values[0]);
   if (array == nullptr || array->type.rank() == 0) throw_break("would_raise", "hsplit needs an axis");
   return split(tracer, arguments, arguments.values[0], arguments.values[1], array->type.rank() > 1 ? 1 : 0, true);
 }
-Sym call_vsplit(Tracer& tracer, const CallArguments& arguments) {
+Sym call_vsplit(Tracer& tracer, const NumpyArguments& arguments) {
   const ArrayValue* array = as_array(arguments.values[0]);
   if (array == nullptr || array->type.rank() < 2) throw_break("would_raise", "vsplit needs two axes");
   return split(tracer, arguments, arguments.values[0], arguments.values[1], 0, true);
 }
-Sym call_dsplit(Tracer& tracer, const CallArguments& arguments) {
+Sym call_dsplit(Tracer& tracer, const NumpyArguments& arguments) {
   const ArrayValue* array = as_array(arguments.values[0]);
   if (array == nullptr || array->type.rank() < 3) throw_break("would_raise", "dsplit needs three axes");
   return split(tracer, arguments, arguments.values[0], arguments.values[1], 2, true);
 }
 
-Sym call_unstack(Tracer& tracer, const CallArguments& arguments) {
+Sym call_unstack(Tracer& tracer, const NumpyArguments& arguments) {
   const Sym value = arguments.values[0];
   if (value->kind != SymKind::kArray || array_in(value).type.rank() == 0) {
     throw_break("would_raise", "Input array must be at least 1-d.");

@@ -92,7 +92,7 @@ ScalarBits element_bits(PyArrayObject* array, npy_intp index, DType dtype) {
 }
 
 // All arguments are numbers known now: NumPy tells length and first elements.
-Sym arange_of_constants(Tracer& tracer, const CallArguments& arguments, DType dtype) {
+Sym arange_of_constants(Tracer& tracer, const NumpyArguments& arguments, DType dtype) {
   Ref values = checked(PyTuple_New(3));
   const Sym given[] = {arguments.values[0], arguments.get_unless_none("stop"), arguments.get_unless_none("step")};
   for (Py_ssize_t i = 0; i < 3; ++i) {
@@ -138,7 +138,7 @@ Sym arange_of_constants(Tracer& tracer, const CallArguments& arguments, DType dt
 
 }  // namespace
 
-Sym call_arange(Tracer& tracer, const CallArguments& arguments) {
+Sym call_arange(Tracer& tracer, const NumpyArguments& arguments) {
   if (arguments.get_unless_none("like")) throw_break("unsupported_numpy", "arange with like=");
   Sym start = arguments.values[0], stop = arguments.get_unless_none("stop");
   Sym step = arguments.get_unless_none("step");
@@ -164,7 +164,7 @@ Sym call_arange(Tracer& tracer, const CallArguments& arguments) {
 }
 
 // Step by step as numpy/_core/function_base.py does it, for real numbers.
-Sym call_linspace(Tracer& tracer, const CallArguments& arguments) {
+Sym call_linspace(Tracer& tracer, const NumpyArguments& arguments) {
   static const std::string reason = "the number of samples of linspace";
   for (const char* name : {"start", "stop"}) {
     const auto operand = find_operand(tracer, arguments.get(name));
@@ -215,7 +215,7 @@ Sym call_linspace(Tracer& tracer, const CallArguments& arguments) {
   return make_sequence(SymKind::kTuple, {result, spacing});
 }
 
-Sym call_meshgrid(Tracer& tracer, const CallArguments& arguments) {
+Sym call_meshgrid(Tracer& tracer, const NumpyArguments& arguments) {
   const bool copy = constant_bool(tracer, arguments.get("copy"), "meshgrid").value_or(true);
   const bool sparse = constant_bool(tracer, arguments.get("sparse"), "meshgrid").value_or(false);
   bool swap = true;

@@ -100,9 +100,9 @@ bool is_true(const Sym& value) {
                               static_cast<const ObjectValue&>(*value).object.get() == Py_True);
 }
 
-Sym parse_axis(const CallArguments& arguments) { return arguments.get_unless_none("axis"); }
+Sym parse_axis(const NumpyArguments& arguments) { return arguments.get_unless_none("axis"); }
 
-ReduceOptions common_options(Tracer& tracer, const CallArguments& arguments, const std::string& name) {
+ReduceOptions common_options(Tracer& tracer, const NumpyArguments& arguments, const std::string& name) {
   ReduceOptions options;
   options.axis = parse_axis(arguments);
   options.dtype = dtype_argument(tracer, arguments.get("dtype"), name);
@@ -113,7 +113,7 @@ ReduceOptions common_options(Tracer& tracer, const CallArguments& arguments, con
   return options;
 }
 
-Sym reduction(Tracer& tracer, const CallArguments& arguments, const char* ufunc,
+Sym reduction(Tracer& tracer, const NumpyArguments& arguments, const char* ufunc,
               std::optional<DType> dtype = std::nullopt) {
   ReduceOptions options = common_options(tracer, arguments, arguments.entry->path);
   if (dtype) options.dtype = dtype;
@@ -233,24 +233,24 @@ Sym reduce_ufunc(Tracer& tracer, const std::string& name, const Sym& value,
                     reduced_order(k_order(tracer, operand.dims, layouts), axes, options.keepdims));
 }
 
-Sym call_sum(Tracer& tracer, const CallArguments& arguments) { return reduction(tracer, arguments, "add"); }
-Sym call_prod(Tracer& tracer, const CallArguments& arguments) {
+Sym call_sum(Tracer& tracer, const NumpyArguments& arguments) { return reduction(tracer, arguments, "add"); }
+Sym call_prod(Tracer& tracer, const NumpyArguments& arguments) {
   return reduction(tracer, arguments, "multiply");
 }
-Sym call_min(Tracer& tracer, const CallArguments& arguments) {
+Sym call_min(Tracer& tracer, const NumpyArguments& arguments) {
   return reduction(tracer, arguments, "minimum");
 }
-Sym call_max(Tracer& tracer, const CallArguments& arguments) {
+Sym call_max(Tracer& tracer, const NumpyArguments& arguments) {
   return reduction(tracer, arguments, "maximum");
 }
-Sym call_all(Tracer& tracer, const CallArguments& arguments) {
+Sym call_all(Tracer& tracer, const NumpyArguments& arguments) {
   return reduction(tracer, arguments, "logical_and", DType::kBool);
 }
-Sym call_any(Tracer& tracer, const CallArguments& arguments) {
+Sym call_any(Tracer& tracer, const NumpyArguments& arguments) {
   return reduction(tracer, arguments, "logical_or", DType::kBool);
 }
 
-Sym call_ptp(Tracer& tracer, const CallArguments& arguments) {
+Sym call_ptp(Tracer& tracer, const NumpyArguments& arguments) {
   ReduceOptions options = common_options(tracer, arguments, "ptp");
   UfuncOptions subtract;
   subtract.out = std::exchange(options.out, nullptr);
@@ -311,7 +311,7 @@ std::optional<DType> mean_dtype(DType dtype) {
 
 }  // namespace
 
-Sym call_mean(Tracer& tracer, const CallArguments& arguments) {
+Sym call_mean(Tracer& tracer, const NumpyArguments& arguments) {
   ReduceOptions options = common_options(tracer, arguments, "mean");
   if (!is_true(options.where)) return call_extern(tracer, arguments);
   const Sym value = arguments.get("a");
@@ -347,7 +347,7 @@ Sym call_mean(Tracer& tracer, const CallArguments& arguments) {
 namespace {
 
 // numpy/_core/_methods.py _var. Null: not covered.
-Sym variance(Tracer& tracer, const CallArguments& arguments, const char* name) {
+Sym variance(Tracer& tracer, const NumpyArguments& arguments, const char* name) {
   ReduceOptions options = common_options(tracer, arguments, name);
   if (!is_true(options.where) || !is_none(arguments.get("mean")) || options.out) return nullptr;
   Sym ddof = arguments.get("ddof");
@@ -419,12 +419,12 @@ Sym variance(Tracer& tracer, const CallArguments& arguments, const char* name) {
 
 }  // namespace
 
-Sym call_var(Tracer& tracer, const CallArguments& arguments) {
+Sym call_var(Tracer& tracer, const NumpyArguments& arguments) {
   const Sym result = variance(tracer, arguments, "var");
   return result ? result : call_extern(tracer, arguments);
 }
 
-Sym call_std(Tracer& tracer, const CallArguments& arguments) {
+Sym call_std(Tracer& tracer, const NumpyArguments& arguments) {
   const Sym result = variance(tracer, arguments, "std");
   if (!result) return call_extern(tracer, arguments);
   if (const ArrayValue* array = as_array(result)) {
@@ -442,7 +442,7 @@ Sym call_std(Tracer& tracer, const CallArguments& arguments) {
 
 namespace {
 
-Sym find_extreme(Tracer& tracer, const CallArguments& arguments, Op op, const char* name) {
+Sym find_extreme(Tracer& tracer, const NumpyArguments& arguments, Op op, const char* name) {
   if (!is_none(arguments.get("out"))) throw_break("unsupported_numpy", fmt::format("{} with out=", name));
   const Operand operand = as_operand(tracer, arguments.get("a"), name);
   const bool keepdims = constant_bool(tracer, arguments.get("keepdims"), name).value_or(false);
@@ -464,14 +464,14 @@ Sym find_extreme(Tracer& tracer, const CallArguments& arguments, Op op, const ch
 
 }  // namespace
 
-Sym call_argmin(Tracer& tracer, const CallArguments& arguments) {
+Sym call_argmin(Tracer& tracer, const NumpyArguments& arguments) {
   return find_extreme(tracer, arguments, Op::kReduceArgmin, "argmin");
 }
-Sym call_argmax(Tracer& tracer, const CallArguments& arguments) {
+Sym call_argmax(Tracer& tracer, const NumpyArguments& arguments) {
   return find_extreme(tracer, arguments, Op::kReduceArgmax, "argmax");
 }
 
-Sym call_count_nonzero(Tracer& tracer, const CallArguments& arguments) {
+Sym call_count_nonzero(Tracer& tracer, const NumpyArguments& arguments) {
   const Operand operand = as_operand(tracer, arguments.get("a"), "count_nonzero");
   const bool keepdims = constant_bool(tracer, arguments.get("keepdims"), "count_nonzero").value_or(false);
   const Sym axis = parse_axis(arguments);

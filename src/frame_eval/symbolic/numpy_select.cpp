@@ -6,7 +6,7 @@
 
 namespace numlift::frame_eval {
 
-Sym call_where(Tracer& tracer, const CallArguments& arguments) {
+Sym call_where(Tracer& tracer, const NumpyArguments& arguments) {
   const Sym x = arguments.get("x"), y = arguments.get("y");
   if (!x && !y) throw_break("unsupported_numpy", "numpy.where with one argument");
   if (!x || !y) throw_break("would_raise", "either both or neither of x and y should be given");
@@ -60,7 +60,7 @@ bool is_beyond_range(Tracer& tracer, const Sym& bound, DType dtype, bool upper) 
   return upper ? tracer.decide_less_equal(end, size, reason) : tracer.decide_less_equal(size, end, reason);
 }
 
-Sym clip(Tracer& tracer, const CallArguments& arguments, Sym low, Sym high) {
+Sym clip(Tracer& tracer, const NumpyArguments& arguments, Sym low, Sym high) {
   const Operand operand = as_operand(tracer, arguments.get("a"), "clip");
   UfuncOptions options;
   options.out = out_argument(arguments.get("out"));
@@ -100,7 +100,7 @@ Sym clip(Tracer& tracer, const CallArguments& arguments, Sym low, Sym high) {
 
 }  // namespace
 
-Sym call_clip(Tracer& tracer, const CallArguments& arguments) {
+Sym call_clip(Tracer& tracer, const NumpyArguments& arguments) {
   Sym low = arguments.get("a_min"), high = arguments.get("a_max");
   const Sym min = arguments.get("min"), max = arguments.get("max");
   if (!low && !high) {
@@ -111,13 +111,13 @@ Sym call_clip(Tracer& tracer, const CallArguments& arguments) {
   return clip(tracer, arguments, low, high);
 }
 
-Sym call_clip_method(Tracer& tracer, const CallArguments& arguments) {
+Sym call_clip_method(Tracer& tracer, const NumpyArguments& arguments) {
   return clip(tracer, arguments, arguments.get("min"), arguments.get("max"));
 }
 
 // ---------------------------------------------------------------- round
 
-Sym call_round(Tracer& tracer, const CallArguments& arguments) {
+Sym call_round(Tracer& tracer, const NumpyArguments& arguments) {
   const Operand operand = as_operand(tracer, arguments.get("a"), "round");
   const int64_t decimals = constant_int(tracer, arguments.get("decimals"), "round").value_or(0);
   const DType dtype = operand.type.dtype;
@@ -155,7 +155,7 @@ Sym all_but_one(Tracer& tracer, const ArrayValue& array, int axis, int start) {
 
 }  // namespace
 
-Sym call_diff(Tracer& tracer, const CallArguments& arguments) {
+Sym call_diff(Tracer& tracer, const NumpyArguments& arguments) {
   const int64_t count = constant_int(tracer, arguments.get("n"), "diff").value_or(1);
   if (count == 0) return arguments.get("a");
   if (count < 0) throw_break("would_raise", "diff: order must be non-negative");

@@ -17,15 +17,15 @@ namespace {
 
 ArrayValue& array_in(const Sym& value) { return static_cast<ArrayValue&>(*value); }
 
-bool is_method(const CallArguments& arguments) { return arguments.entry->path.starts_with("ndarray."); }
+bool is_method(const NumpyArguments& arguments) { return arguments.entry->path.starts_with("ndarray."); }
 
 // The first argument as an array; a method of a NumPy scalar works on a 0-d array of it.
-Sym subject(Tracer& tracer, const CallArguments& arguments) {
+Sym subject(Tracer& tracer, const NumpyArguments& arguments) {
   return as_array_value(tracer, arguments.values[0], arguments.entry->path);
 }
 
 // What a method of a NumPy scalar hands out: 0-d arrays become scalars again.
-Sym handed_out(Tracer& tracer, const CallArguments& arguments, Sym result) {
+Sym handed_out(Tracer& tracer, const NumpyArguments& arguments, Sym result) {
   if (!is_method(arguments) || arguments.values[0]->kind == SymKind::kArray) return result;
   if (result->kind != SymKind::kArray || array_in(result).type.rank() > 0) return result;
   return tracer.new_scalar(elementwise_scalar(tracer, tracer.read(array_in(result))));
@@ -55,7 +55,7 @@ Sym as_tuple(std::vector<Sym> items) { return make_sequence(SymKind::kTuple, std
 
 // ---------------------------------------------------------------- reshape, ravel
 
-Sym call_reshape(Tracer& tracer, const CallArguments& arguments) {
+Sym call_reshape(Tracer& tracer, const NumpyArguments& arguments) {
   const std::string& what = arguments.entry->path;
   if (arguments.get_unless_none("copy")) {
     throw_break("unsupported_numpy", "reshape with copy=");
@@ -72,7 +72,7 @@ Sym call_reshape(Tracer& tracer, const CallArguments& arguments) {
                     reshape_array(tracer, array_in(value), sizes_argument(tracer, shape, what), order));
 }
 
-Sym call_flatten(Tracer& tracer, const CallArguments& arguments) {
+Sym call_flatten(Tracer& tracer, const NumpyArguments& arguments) {
   const char order = order_argument(tracer, arguments.get("order"), 'C');
   const Sym value = subject(tracer, arguments);
   Sym from = value;
@@ -94,7 +94,7 @@ Sym call_flatten(Tracer& tracer, const CallArguments& arguments) {
   return tracer.new_array(tracer.append(Op::kCopy, {node}, NoAttr{}, type));
 }
 
-Sym call_ravel(Tracer& tracer, const CallArguments& arguments) {
+Sym call_ravel(Tracer& tracer, const NumpyArguments& arguments) {
   char order = order_argument(tracer, arguments.get("order"), 'C');
   const Sym value = subject(tracer, arguments);
   const ArrayValue& array = array_in(value);
@@ -123,7 +123,7 @@ Sym call_ravel(Tracer& tracer, const CallArguments& arguments) {
 
 // ---------------------------------------------------------------- axes
 
-Sym call_transpose(Tracer& tracer, const CallArguments& arguments) {
+Sym call_transpose(Tracer& tracer, const NumpyArguments& arguments) {
   Sym axes = arguments.get_unless_none("axes");
   if (is_method(arguments)) {
     axes = nullptr;
@@ -150,7 +150,7 @@ Sym swapped(Tracer& tracer, const ArrayValue& array, int a, int b) {
 
 }  // namespace
 
-Sym call_swapaxes(Tracer& tracer, const CallArguments& arguments) {
+Sym call_swapaxes(Tracer& tracer, const NumpyArguments& arguments) {
   const Sym value = subject(tracer, arguments);
   const int rank = array_in(value).type.rank();
   const int a = normalize_axis(*constant_int(tracer, arguments.get("axis1"), "swapaxes"), rank, "swapaxes");
@@ -158,14 +158,14 @@ Sym call_swapaxes(Tracer& tracer, const CallArguments& arguments) {
   return swapped(tracer, array_in(value), a, b);
 }
 
-Sym call_matrix_transpose(Tracer& tracer, const CallArguments& arguments) {
+Sym call_matrix_transpose(Tracer& tracer, const NumpyArguments& arguments) {
   const Sym value = subject(tracer, arguments);
   const int rank = array_in(value).type.rank();
   if (rank < 2) throw_break("would_raise", "Input array must be at least 2-dimensional");
   return swapped(tracer, array_in(value), rank - 1, rank - 2);
 }
 
-Sym call_moveaxis(Tracer& tracer, const CallArguments& arguments) {
+Sym call_moveaxis(Tracer& tracer, const NumpyArguments& arguments) {
   const Sym value = subject(tracer, arguments);
   const int rank = array_in(value).type.rank();
   const auto source = axis_list(tracer, arguments.get("source"), rank, "moveaxis");
@@ -182,7 +182,7 @@ Sym call_moveaxis(Tracer& tracer, const CallArguments& arguments) {
   return permute_axes(tracer, array_in(value), order);
 }
 
-Sym call_rollaxis(Tracer& tracer, const CallArguments& arguments) {
+Sym call_rollaxis(Tracer& tracer, const NumpyArguments& arguments) {
   const Sym value = subject(tracer, arguments);
   const ArrayValue& array = array_in(value);
   const int rank = array.type.rank();
@@ -200,7 +200,7 @@ Sym call_rollaxis(Tracer& tracer, const CallArguments& arguments) {
   return permute_axes(tracer, array, order);
 }
 
-Sym call_expand_dims(Tracer& tracer, const CallArguments& arguments) {
+Sym call_expand_dims(Tracer& tracer, const NumpyArguments& arguments) {
   const Sym value = subject(tracer, arguments);
   std::vector<SizeExpr> dims = dims_of(tracer, array_in(value));
   const Sym axis = arguments.get("axis");
@@ -212,7 +212,7 @@ Sym call_expand_dims(Tracer& tracer, const CallArguments& arguments) {
   return reshape_array(tracer, array_in(value), dims);
 }
 
-Sym call_squeeze(Tracer& tracer, const CallArguments& arguments) {
+Sym call_squeeze(Tracer& tracer, const NumpyArguments& arguments) {
   static const std::string reason = "axes of size 1 are removed";
   const Sym value = subject(tracer, arguments);
   const ArrayValue& array = array_in(value);
@@ -248,13 +248,13 @@ Sym call_squeeze(Tracer& tracer, const CallArguments& arguments) {
 
 // ---------------------------------------------------------------- broadcasting
 
-Sym call_broadcast_to(Tracer& tracer, const CallArguments& arguments) {
+Sym call_broadcast_to(Tracer& tracer, const NumpyArguments& arguments) {
   const Sym value = subject(tracer, arguments);
   const auto dims = shape_argument(tracer, arguments.get("shape"), "broadcast_to");
   return broadcast_view(tracer, array_in(value), dims);
 }
 
-Sym call_broadcast_shapes(Tracer& tracer, const CallArguments& arguments) {
+Sym call_broadcast_shapes(Tracer& tracer, const NumpyArguments& arguments) {
   std::vector<std::vector<SizeExpr>> all;
   for (const Sym& shape : arguments.rest) all.push_back(shape_argument(tracer, shape, "broadcast_shapes"));
   std::vector<Sym> sizes;
@@ -262,7 +262,7 @@ Sym call_broadcast_shapes(Tracer& tracer, const CallArguments& arguments) {
   return as_tuple(std::move(sizes));
 }
 
-Sym call_broadcast_arrays(Tracer& tracer, const CallArguments& arguments) {
+Sym call_broadcast_arrays(Tracer& tracer, const NumpyArguments& arguments) {
   std::vector<Sym> values;
   std::vector<std::vector<SizeExpr>> all;
   for (const Sym& value : arguments.rest) {
@@ -281,7 +281,7 @@ Sym call_broadcast_arrays(Tracer& tracer, const CallArguments& arguments) {
 
 // ---------------------------------------------------------------- reversals
 
-Sym call_flip(Tracer& tracer, const CallArguments& arguments) {
+Sym call_flip(Tracer& tracer, const NumpyArguments& arguments) {
   Sym value = subject(tracer, arguments);
   const int rank = array_in(value).type.rank();
   std::vector<int> axes;
@@ -295,19 +295,19 @@ Sym call_flip(Tracer& tracer, const CallArguments& arguments) {
   return value;
 }
 
-Sym call_flipud(Tracer& tracer, const CallArguments& arguments) {
+Sym call_flipud(Tracer& tracer, const NumpyArguments& arguments) {
   const Sym value = subject(tracer, arguments);
   if (array_in(value).type.rank() < 1) throw_break("would_raise", "Input must be >= 1-d.");
   return reverse_axis(tracer, array_in(value), 0);
 }
 
-Sym call_fliplr(Tracer& tracer, const CallArguments& arguments) {
+Sym call_fliplr(Tracer& tracer, const NumpyArguments& arguments) {
   const Sym value = subject(tracer, arguments);
   if (array_in(value).type.rank() < 2) throw_break("would_raise", "Input must be >= 2-d.");
   return reverse_axis(tracer, array_in(value), 1);
 }
 
-Sym call_rot90(Tracer& tracer, const CallArguments& arguments) {
+Sym call_rot90(Tracer& tracer, const NumpyArguments& arguments) {
   const Sym value = subject(tracer, arguments);
   const int rank = array_in(value).type.rank();
   int64_t turns = constant_int(tracer, arguments.get("k"), "rot90").value_or(1) % 4;
@@ -324,7 +324,7 @@ Sym call_rot90(Tracer& tracer, const CallArguments& arguments) {
   }
 }
 
-Sym call_roll(Tracer& tracer, const CallArguments& arguments) {
+Sym call_roll(Tracer& tracer, const NumpyArguments& arguments) {
   Sym value = subject(tracer, arguments);
   const Sym axis_value = arguments.get_unless_none("axis"), shift_value = arguments.get("shift");
   const auto own = dims_of(tracer, array_in(value));
@@ -336,7 +336,7 @@ Sym call_roll(Tracer& tracer, const CallArguments& arguments) {
       throw_break("unsupported_numpy", "roll with several shifts along one axis");
     }
     for (size_t k = 0; k < axes->size(); ++k) {
-      CallArguments one = arguments;
+      NumpyArguments one = arguments;
       one.values = {value, shifts ? (*shifts)[k] : shift_value, (*axes)[k]};
       value = call_roll(tracer, one);
     }
@@ -381,7 +381,7 @@ Sym call_roll(Tracer& tracer, const CallArguments& arguments) {
 
 // ---------------------------------------------------------------- diagonals, parts, facts
 
-Sym call_diagonal(Tracer& tracer, const CallArguments& arguments) {
+Sym call_diagonal(Tracer& tracer, const NumpyArguments& arguments) {
   const Sym value = subject(tracer, arguments);
   const int rank = array_in(value).type.rank();
   if (rank < 2) throw_break("would_raise", "diag requires an array of at least two dimensions");
@@ -393,7 +393,7 @@ Sym call_diagonal(Tracer& tracer, const CallArguments& arguments) {
   return read_only(diagonal_view(tracer, array_in(value), offset, a, b));
 }
 
-Sym call_linalg_diagonal(Tracer& tracer, const CallArguments& arguments) {
+Sym call_linalg_diagonal(Tracer& tracer, const NumpyArguments& arguments) {
   const Sym value = subject(tracer, arguments);
   const int rank = array_in(value).type.rank();
   if (rank < 2) throw_break("would_raise", "diag requires an array of at least two dimensions");
@@ -405,7 +405,7 @@ Sym call_linalg_diagonal(Tracer& tracer, const CallArguments& arguments) {
 namespace {
 
 // np.real(x) is x.real for what has one, lists are made arrays.
-Sym part(Tracer& tracer, const CallArguments& arguments, const char* name) {
+Sym part(Tracer& tracer, const NumpyArguments& arguments, const char* name) {
   const Sym& value = arguments.values[0];
   const Ref text = checked(PyUnicode_FromString(name));
   if (is_numpy_value(value)) return numpy_get_attribute(tracer, value, text);
@@ -417,22 +417,22 @@ Sym part(Tracer& tracer, const CallArguments& arguments, const char* name) {
 
 }  // namespace
 
-Sym call_real(Tracer& tracer, const CallArguments& arguments) { return part(tracer, arguments, "real"); }
-Sym call_imag(Tracer& tracer, const CallArguments& arguments) { return part(tracer, arguments, "imag"); }
+Sym call_real(Tracer& tracer, const NumpyArguments& arguments) { return part(tracer, arguments, "real"); }
+Sym call_imag(Tracer& tracer, const NumpyArguments& arguments) { return part(tracer, arguments, "imag"); }
 
-Sym call_ndim(Tracer& tracer, const CallArguments& arguments) {
+Sym call_ndim(Tracer& tracer, const NumpyArguments& arguments) {
   const Operand operand = as_operand(tracer, arguments.values[0], "ndim");
   return tracer.new_size(operand.rank());
 }
 
-Sym call_shape(Tracer& tracer, const CallArguments& arguments) {
+Sym call_shape(Tracer& tracer, const NumpyArguments& arguments) {
   const Operand operand = as_operand(tracer, arguments.values[0], "shape");
   std::vector<Sym> sizes;
   for (const SizeExpr& dim : operand.dims) sizes.push_back(tracer.new_size(dim));
   return as_tuple(std::move(sizes));
 }
 
-Sym call_size(Tracer& tracer, const CallArguments& arguments) {
+Sym call_size(Tracer& tracer, const NumpyArguments& arguments) {
   const Operand operand = as_operand(tracer, arguments.values[0], "size");
   std::vector<SizeExpr> counted = operand.dims;
   if (const Sym axis = arguments.get_unless_none("axis")) {
@@ -444,21 +444,21 @@ Sym call_size(Tracer& tracer, const CallArguments& arguments) {
 
 namespace {
 
-DType dtype_in(Tracer& tracer, const CallArguments& arguments) {
+DType dtype_in(Tracer& tracer, const NumpyArguments& arguments) {
   return as_operand(tracer, arguments.values[0], arguments.entry->path).type.dtype;
 }
 Sym truth(Tracer& tracer, bool value) { return tracer.constant(Ref::create(value ? Py_True : Py_False)); }
 
 }  // namespace
 
-Sym call_iscomplexobj(Tracer& tracer, const CallArguments& arguments) {
+Sym call_iscomplexobj(Tracer& tracer, const NumpyArguments& arguments) {
   return truth(tracer, is_complex(dtype_in(tracer, arguments)));
 }
-Sym call_isrealobj(Tracer& tracer, const CallArguments& arguments) {
+Sym call_isrealobj(Tracer& tracer, const NumpyArguments& arguments) {
   return truth(tracer, !is_complex(dtype_in(tracer, arguments)));
 }
 
-Sym call_isfortran(Tracer& tracer, const CallArguments& arguments) {
+Sym call_isfortran(Tracer& tracer, const NumpyArguments& arguments) {
   const ArrayValue* array = as_array(arguments.values[0]);
   if (array == nullptr) throw_break("would_raise", "isfortran of something that is no array");
   const auto dims = dims_of(tracer, *array);
@@ -467,20 +467,20 @@ Sym call_isfortran(Tracer& tracer, const CallArguments& arguments) {
                            is_f_contiguous(tracer, dtype, dims, array->strides));
 }
 
-Sym call_iterable(Tracer& tracer, const CallArguments& arguments) {
+Sym call_iterable(Tracer& tracer, const NumpyArguments& arguments) {
   const ArrayValue* array = as_array(arguments.values[0]);
   if (array == nullptr) throw_break("unsupported_numpy", "iterable of something that is no array");
   return truth(tracer, array->type.rank() > 0);
 }
 
-Sym call_astype_function(Tracer& tracer, const CallArguments& arguments) {
+Sym call_astype_function(Tracer& tracer, const NumpyArguments& arguments) {
   if (arguments.values[0]->kind != SymKind::kArray || arguments.get_unless_none("device")) {
     throw_break("unsupported_numpy", "astype of something that is no array");
   }
   return call_astype(tracer, arguments);
 }
 
-Sym call_isscalar(Tracer& tracer, const CallArguments& arguments) {
+Sym call_isscalar(Tracer& tracer, const NumpyArguments& arguments) {
   const Sym& value = arguments.values[0];
   if (value->kind == SymKind::kArray) return truth(tracer, false);
   if (value->kind == SymKind::kScalar || value->kind == SymKind::kSize || constant_number(value)) {
@@ -491,7 +491,7 @@ Sym call_isscalar(Tracer& tracer, const CallArguments& arguments) {
 
 // ---------------------------------------------------------------- repetition
 
-Sym call_repeat(Tracer& tracer, const CallArguments& arguments) {
+Sym call_repeat(Tracer& tracer, const NumpyArguments& arguments) {
   Sym value = subject(tracer, arguments);
   const Sym repeats = arguments.get("repeats");
   const bool plain = repeats->kind == SymKind::kSize || (constant_number(repeats) && !sequence_items(tracer, repeats));
@@ -520,7 +520,7 @@ Sym call_repeat(Tracer& tracer, const CallArguments& arguments) {
   return tracer.new_array(tracer.append(Op::kCopy, {node}, NoAttr{}, type));
 }
 
-Sym call_tile(Tracer& tracer, const CallArguments& arguments) {
+Sym call_tile(Tracer& tracer, const NumpyArguments& arguments) {
   const Sym value = subject(tracer, arguments);
   std::vector<SizeExpr> times = shape_argument(tracer, arguments.get("reps"), "tile");
   std::vector<SizeExpr> own = dims_of(tracer, array_in(value));
@@ -556,7 +556,7 @@ Sym call_tile(Tracer& tracer, const CallArguments& arguments) {
 
 // ---------------------------------------------------------------- methods without a function
 
-Sym call_view(Tracer& tracer, const CallArguments& arguments) {
+Sym call_view(Tracer& tracer, const NumpyArguments& arguments) {
   const ArrayValue* array = as_array(arguments.values[0]);
   if (array == nullptr || !arguments.rest.empty() || arguments.get("dtype") || arguments.get("type")) {
     throw_break("unsupported_numpy", "view as another dtype");

@@ -158,7 +158,7 @@ void numpy_set_item(Tracer& tracer, const Sym& value, const Sym& key, const Sym&
 
 // ---------------------------------------------------------------- functions
 
-Sym call_copyto(Tracer& tracer, const CallArguments& arguments) {
+Sym call_copyto(Tracer& tracer, const NumpyArguments& arguments) {
   ArrayValue* target = as_array(arguments.get("dst"));
   if (target == nullptr) throw_break("would_raise", "copyto: the destination is not an array");
   if (!target->writeable) throw_break("would_raise", "assignment destination is read-only");
@@ -194,7 +194,7 @@ Sym call_copyto(Tracer& tracer, const CallArguments& arguments) {
 }
 
 // putmask(a, mask, values) where values repeats by nothing: the same as a[mask] = values[mask].
-Sym call_putmask(Tracer& tracer, const CallArguments& arguments) {
+Sym call_putmask(Tracer& tracer, const NumpyArguments& arguments) {
   ArrayValue* target = as_array(arguments.get("a"));
   const Operand mask = as_operand(tracer, arguments.get("mask"), "putmask");
   const Operand value = as_operand(tracer, arguments.get("values"), "putmask");
@@ -219,7 +219,7 @@ Sym call_putmask(Tracer& tracer, const CallArguments& arguments) {
   return tracer.constant(Ref::create(Py_None));
 }
 
-Sym call_fill_diagonal(Tracer& tracer, const CallArguments& arguments) {
+Sym call_fill_diagonal(Tracer& tracer, const NumpyArguments& arguments) {
   ArrayValue* array = as_array(arguments.get("a"));
   if (array == nullptr || array->type.rank() != 2) throw_break("unsupported_numpy", "fill_diagonal of this rank");
   if (constant_bool(tracer, arguments.get("wrap"), "fill_diagonal").value_or(false)) {
@@ -232,7 +232,7 @@ Sym call_fill_diagonal(Tracer& tracer, const CallArguments& arguments) {
   return tracer.constant(Ref::create(Py_None));
 }
 
-Sym call_fill(Tracer& tracer, const CallArguments& arguments) {
+Sym call_fill(Tracer& tracer, const NumpyArguments& arguments) {
   ArrayValue* target = as_array(arguments.get("a"));
   if (target == nullptr) throw_break("unsupported_numpy", "fill of a NumPy scalar");
   assign(tracer, *target, arguments.get("value"), true);

@@ -419,7 +419,7 @@ Sym call_ufunc_method(Tracer& tracer, BorrowedRef method, std::span<const Sym> a
       }
       return made;
     }();
-    const CallArguments bound = bind_arguments(entry, method, args, kwargs);
+    const NumpyArguments bound = bind_arguments(entry, method, args, kwargs);
     ReduceOptions options;
     options.axis = bound.get("axis");
     options.all_axes = false;
