@@ -200,7 +200,7 @@ Sym py_abs(Interpreter& interpreter, const CallArguments& arguments) {
   ArgumentReader read("abs", arguments);
   read.expect(1, 1);
   if (is_numpy_value(read[0])) {
-    return numpy_call(interpreter.tracer, known_object("numpy", "absolute"), arguments.positional, {});
+    return numpy_absolute(interpreter.tracer, read[0]);
   }
   if (is_runtime_number(read[0])) return number_unary(interpreter, NumberUnary::kAbsolute, read[0]);
   if (auto real = pure_constant(interpreter, read[0], "abs()")) {

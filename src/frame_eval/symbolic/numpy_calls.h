@@ -25,6 +25,8 @@ Sym numpy_call(Tracer& tracer, BorrowedRef callable, std::span<const Sym> args, 
 Sym numpy_binary(Tracer& tracer, int nb_op, bool in_place, const Sym& a, const Sym& b);
 enum class UnaryOp : uint8_t { kNegative, kPositive, kInvert };
 Sym numpy_unary(Tracer& tracer, UnaryOp op, const Sym& a);
+// abs(): np.absolute, but NumPy integers watch for overflow as with the operators.
+Sym numpy_absolute(Tracer& tracer, const Sym& a);
 // compare: 0 <, 1 <=, 2 ==, 3 !=, 4 >, 5 >=
 Sym numpy_compare(Tracer& tracer, int compare, const Sym& a, const Sym& b);
 // Attributes of arrays and NumPy scalars: shape, dtype, T, real, …; methods come as MethodValue.

@@ -28,18 +28,37 @@ std::optional<Op> bool_op(Op op) {
   }
 }
 
-// NumPy's clip takes the bound where the value is not strictly inside; a NaN value stays, a NaN bound
-// wins.
+bool is_known_number(Tracer& tracer, NodeId node) {
+  const Node& known = tracer.graph().node(node);
+  if (known.op != Op::kConstant) return false;
+  const double value = PyFloat_AsDouble(scalar_object(attr_of<ConstantAttr>(known).value).get());
+  return value == value;
+}
+
+// NumPy's clip: a NaN value stays, a NaN bound wins. Its loop for bounds that are numbers leaves a
+// value that equals the bound; the loop for arrays of bounds takes the bound (the sign of zero).
 NodeId lower_clip(Tracer& tracer, const std::vector<NodeId>& nodes, DType dtype) {
-  const auto bounded = [&](NodeId value, NodeId bound, Op inside) {
-    NodeId keep = elementwise(tracer, inside, {value, bound}, DType::kBool);
-    if (is_float(dtype)) {
-      const NodeId nan = elementwise(tracer, Op::kIsnan, {value}, DType::kBool);
-      keep = elementwise(tracer, Op::kLogicalOr, {nan, keep}, DType::kBool);
-    }
-    return elementwise(tracer, Op::kSelect, {keep, value, bound}, dtype);
+  const auto compare = [&](Op op, NodeId a, NodeId b) { return elementwise(tracer, op, {a, b}, DType::kBool); };
+  const auto select = [&](NodeId condition, NodeId a, NodeId b) {
+    return elementwise(tracer, Op::kSelect, {condition, a, b}, dtype);
   };
-  return bounded(bounded(nodes[0], nodes[1], Op::kGreater), nodes[2], Op::kLess);
+  const auto is_nan = [&](NodeId node) { return elementwise(tracer, Op::kIsnan, {node}, DType::kBool); };
+  const NodeId low = nodes[1], high = nodes[2];
+  const bool numbers = tracer.type_of(low).dims.empty() && tracer.type_of(high).dims.empty();
+  if (numbers || !is_float(dtype)) {
+    NodeId node = select(compare(Op::kLess, nodes[0], low), low, nodes[0]);
+    node = select(compare(Op::kGreater, node, high), high, node);
+    for (NodeId bound : {high, low}) {
+      if (is_float(dtype) && !is_known_number(tracer, bound)) node = select(is_nan(bound), bound, node);
+    }
+    return node;
+  }
+  const auto bounded = [&](NodeId value, NodeId bound, Op inside) {
+    const NodeId keep =
+        elementwise(tracer, Op::kLogicalOr, {is_nan(value), compare(inside, value, bound)}, DType::kBool);
+    return select(keep, value, bound);
+  };
+  return bounded(bounded(nodes[0], low, Op::kGreater), high, Op::kLess);
 }
 
 }  // namespace

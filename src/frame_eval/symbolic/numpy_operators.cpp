@@ -40,6 +40,27 @@ PyObject* compute_binary(int nb_op, PyObject* a, PyObject* b) {
   return kFunctions[nb_op](a, b);
 }
 
+// numpy.float64 is a Python float too: with a Python complex, Python's arithmetic answers.
+void leave_to_python(const Sym& a, const Sym& b) {
+  const auto is_float64 = [](const Sym& value) {
+    if (value->kind != SymKind::kScalar) {
+      const Ref number = constant_number(value);
+      return number && !PyFloat_CheckExact(number.get()) && PyFloat_Check(number.get());
+    }
+    return static_cast<const ScalarValue&>(*value).type == numpy_scalar_type(DType::kFloat64);
+  };
+  const auto is_complex_number = [](const Sym& value) {
+    if (value->kind != SymKind::kScalar) {
+      const Ref number = constant_number(value);
+      return number && PyComplex_CheckExact(number.get());
+    }
+    return static_cast<const ScalarValue&>(*value).type == py_scalar_type(DType::kComplex128);
+  };
+  if ((is_float64(a) && is_complex_number(b)) || (is_float64(b) && is_complex_number(a))) {
+    throw_break("unsupported_numpy", "numpy.float64 with a Python complex");
+  }
+}
+
 // NumPy computes array ** exponent by a cheaper ufunc for some exponents that are Python numbers.
 // Null: power itself.
 const char* fast_power(Tracer& tracer, const ArrayValue& base, const Sym& exponent) {
@@ -92,6 +113,7 @@ Sym numpy_binary(Tracer& tracer, int nb_op, bool in_place, const Sym& a, const S
       })) {
     return folded;
   }
+  leave_to_python(a, b);
   UfuncOptions options;
   ArrayValue* left = as_array(a);
   if (in_place && left != nullptr) {
@@ -131,12 +153,23 @@ Sym numpy_unary(Tracer& tracer, UnaryOp op, const Sym& a) {
   NUMLIFT_UNREACHABLE();
 }
 
+Sym numpy_absolute(Tracer& tracer, const Sym& a) {
+  if (const Sym folded = fold(tracer, a, nullptr, [](PyObject* x, PyObject*) { return PyNumber_Absolute(x); })) {
+    return folded;
+  }
+  UfuncOptions options;
+  options.scalar_math = true;
+  const Sym operands[] = {a};
+  return apply_ufunc(tracer, "absolute", operands, options);
+}
+
 Sym numpy_compare(Tracer& tracer, int compare, const Sym& a, const Sym& b) {
   if (const Sym folded = fold(tracer, a, b, [&](PyObject* x, PyObject* y) {
         return PyObject_RichCompare(x, y, compare);
       })) {
     return folded;
   }
+  leave_to_python(a, b);
   static_assert(Py_LT == 0 && Py_LE == 1 && Py_EQ == 2 && Py_NE == 3 && Py_GT == 4 && Py_GE == 5);
   const Sym operands[] = {a, b};
   return apply_ufunc(tracer, kCompareUfuncs[compare], operands);

@@ -105,6 +105,8 @@ def compare(got, expected, ulp, path="result"):
                     assert (abs(a - b) <= ulp * scale).all(), f"{path}: {a} for {b}"
                 return
         np.testing.assert_array_equal(a, b, err_msg=path)
+    elif isinstance(expected, float) and ulp:
+        assert abs(got - expected) <= ulp * np.spacing(abs(expected)), f"{path}: {got!r} for {expected!r}"
     else:
         assert got == expected or (got != got and expected != expected), f"{path}: {got!r} for {expected!r}"
 

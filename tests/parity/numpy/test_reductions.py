@@ -40,7 +40,8 @@ def test_results_are_laid_out_as_numpy_does(name, layout):
     x = layouts("d")[layout]
     for axis in axes_of(name, x.ndim):
         for keepdims in (False, True):
-            check(lambda x: function(x, axis=axis, keepdims=keepdims), x, ulp=tolerance(name, "d"), native=False)
+            # The layout is decided while tracing: no machine code is needed to see it.
+            check(lambda x: function(x, axis=axis, keepdims=keepdims), x, ulp=tolerance(name, "d"), native=False, backend="graph")
 
 
 @pytest.mark.parametrize("name", ["sum", "prod", "min", "max", "any", "all", "mean", "var", "std", "argmin", "argmax"])
