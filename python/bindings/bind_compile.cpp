@@ -67,7 +67,8 @@ void bind_compile(py::module_& module) {
   module.def("get_num_threads", &codegen::get_num_threads);
   module.def("pool_stats", [] {
     const auto stats = numpy_shim::pool_stats();
-    return py::dict(py::arg("live_blocks") = stats.live_blocks, py::arg("kept_bytes") = stats.kept_bytes);
+    return py::dict(py::arg("live_blocks") = stats.live_blocks,
+                    py::arg("kept_bytes") = stats.kept_bytes);
   });
   module.def("break_count", [](const py::object& compiled) {
     check_compiled(compiled);
@@ -84,7 +85,8 @@ void bind_compile(py::module_& module) {
       .def("__repr__", [](const CallStats& s) {
         return "CallStats(calls=" + std::to_string(s.calls) + ", hits=" + std::to_string(s.hits) +
                ", misses=" + std::to_string(s.misses) + ", compiles=" + std::to_string(s.compiles) +
-               ", fallbacks=" + std::to_string(s.fallbacks) + ", restarts=" + std::to_string(s.restarts) + ")";
+               ", fallbacks=" + std::to_string(s.fallbacks) +
+               ", restarts=" + std::to_string(s.restarts) + ")";
       });
   py::class_<GraphText>(module, "GraphText")
       .def_readonly("text", &GraphText::text)
@@ -94,16 +96,19 @@ void bind_compile(py::module_& module) {
   py::class_<EntryInfo>(module, "Entry")
       .def_readonly("kind", &EntryInfo::kind)
       .def_readonly("guards", &EntryInfo::guards)
-      .def_property_readonly("graph", [](const EntryInfo& e) { return GraphText{e.graph_text, e.graph_table}; })
+      .def_property_readonly(
+          "graph", [](const EntryInfo& e) { return GraphText{e.graph_text, e.graph_table}; })
       .def_readonly("break_reason", &EntryInfo::break_reason)
       .def_readonly("kernels", &EntryInfo::kernels)
       .def_readonly("code_size", &EntryInfo::code_size)
       .def_readonly("hits", &EntryInfo::hits)
       .def_readonly("restarts", &EntryInfo::restarts)
-      .def_property_readonly("compile_ms", [](const EntryInfo& e) {
-        return py::dict(py::arg("trace") = e.trace_ms, py::arg("passes") = e.passes_ms,
-                        py::arg("schedule") = e.schedule_ms, py::arg("emit") = e.emit_ms);
-      })
+      .def_property_readonly(
+          "compile_ms",
+          [](const EntryInfo& e) {
+            return py::dict(py::arg("trace") = e.trace_ms, py::arg("passes") = e.passes_ms,
+                            py::arg("schedule") = e.schedule_ms, py::arg("emit") = e.emit_ms);
+          })
       .def("__repr__", [](const EntryInfo& e) {
         return "<numlift.Entry " + e.kind + ", " + std::to_string(e.hits) + " hits>";
       });
@@ -116,7 +121,8 @@ void bind_compile(py::module_& module) {
       py::none(), py::none(), "What has been compiled, most recently used first.");
   type.attr("stats") = property(
       py::cpp_function([](const py::object& self) { return frame_eval::stats_of(self.ptr()); }),
-      py::none(), py::none(), "Counts of calls, hits, misses, compilations, fall backs and restarts.");
+      py::none(), py::none(),
+      "Counts of calls, hits, misses, compilations, fall backs and restarts.");
 }
 
 }  // namespace numlift

@@ -17,15 +17,19 @@ py::object option_value(const std::string& name) {
   if (info == nullptr) throw py::key_error(name);
   const std::string text = option_text(name);
   switch (info->kind) {
-    case OptionKind::kBool: return py::bool_(text == "true");
-    case OptionKind::kInt: return py::int_(std::stoll(text));
-    case OptionKind::kText: return py::str(text);
+    case OptionKind::kBool:
+      return py::bool_(text == "true");
+    case OptionKind::kInt:
+      return py::int_(std::stoll(text));
+    case OptionKind::kText:
+      return py::str(text);
   }
   NUMLIFT_UNREACHABLE();
 }
 
 void change_option(const std::string& name, const std::string& value) {
-  if (const std::string error = set_option(name, value); !error.empty()) throw py::value_error(error);
+  if (const std::string error = set_option(name, value); !error.empty())
+    throw py::value_error(error);
 }
 
 // `sink` is called as sink(channel, text), with the GIL, from whichever thread logs; it is kept for
@@ -40,8 +44,9 @@ void install_sink(const py::function& sink) {
     const PyGILState_STATE gil = PyGILState_Ensure();
     PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
     PyErr_Fetch(&type, &value, &traceback);
-    PyObject* result = PyObject_CallFunction(kept, "s#s#", channel.data(), static_cast<Py_ssize_t>(channel.size()),
-                                             text.data(), static_cast<Py_ssize_t>(text.size()));
+    PyObject* result =
+        PyObject_CallFunction(kept, "s#s#", channel.data(), static_cast<Py_ssize_t>(channel.size()),
+                              text.data(), static_cast<Py_ssize_t>(text.size()));
     if (result == nullptr) PyErr_WriteUnraisable(kept);
     Py_XDECREF(result);
     PyErr_Restore(type, value, traceback);

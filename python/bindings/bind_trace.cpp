@@ -1,4 +1,5 @@
-// trace(function, arguments): one call traced and nothing else, for tests and for looking at graphs.
+// trace(function, arguments): one call traced and nothing else, for tests and for looking at
+// graphs.
 #include <pybind11/stl.h>
 
 #include <chrono>
@@ -13,7 +14,8 @@ namespace numlift {
 namespace {
 
 std::string guard_text(const guards::Guard& guard) {
-  return guard.source->text() + ": " + guards::predicate_text(guard.predicate) + " (" + guard.reason + ")";
+  return guard.source->text() + ": " + guards::predicate_text(guard.predicate) + " (" +
+         guard.reason + ")";
 }
 
 // `arguments`: one per parameter, in the order of co_varnames.
@@ -24,7 +26,8 @@ py::dict trace(const py::object& function, const py::tuple& arguments) {
   inputs.function = function.ptr();
   const auto start = std::chrono::steady_clock::now();
   auto traced = with_python_errors([&] { return frame_eval::trace_call(function.ptr(), inputs); });
-  const std::chrono::duration<double, std::micro> elapsed = std::chrono::steady_clock::now() - start;
+  const std::chrono::duration<double, std::micro> elapsed =
+      std::chrono::steady_clock::now() - start;
   py::dict result;
   std::vector<std::string> guards;
   if (auto* whole = std::get_if<frame_eval::TraceResult>(&traced)) {
@@ -42,6 +45,8 @@ py::dict trace(const py::object& function, const py::tuple& arguments) {
 
 }  // namespace
 
-void bind_trace(py::module_& module) { module.def("trace", &trace, py::arg("function"), py::arg("arguments")); }
+void bind_trace(py::module_& module) {
+  module.def("trace", &trace, py::arg("function"), py::arg("arguments"));
+}
 
 }  // namespace numlift

@@ -47,7 +47,8 @@ bool BoundArguments::bind(const Signature& signature, PyFunctionObject* function
 
   const Py_ssize_t keywords = keyword_names == nullptr ? 0 : PyTuple_GET_SIZE(keyword_names);
   if (keywords != 0 || taken < named) {
-    Ref names = Ref::steal(PyCode_GetVarnames(reinterpret_cast<PyCodeObject*>(function->func_code)));
+    Ref names =
+        Ref::steal(PyCode_GetVarnames(reinterpret_cast<PyCodeObject*>(function->func_code)));
     if (!names) {
       PyErr_Clear();
       return false;
@@ -81,7 +82,8 @@ bool BoundArguments::bind(const Signature& signature, PyFunctionObject* function
     for (Py_ssize_t i = signature.positional; i < named; ++i) {
       if (values_[i] != nullptr) continue;
       if (!keyword_defaults_) return false;
-      values_[i] = PyDict_GetItemWithError(keyword_defaults_.get(), PyTuple_GET_ITEM(names.get(), i));
+      values_[i] =
+          PyDict_GetItemWithError(keyword_defaults_.get(), PyTuple_GET_ITEM(names.get(), i));
       if (values_[i] == nullptr) {
         PyErr_Clear();
         return false;

@@ -11,7 +11,7 @@ namespace numlift::frame_eval {
 
 // What binding needs of a function's code; made anew when __code__ is replaced.
 struct Signature {
-  Py_ssize_t positional = 0;       // positional-only ones included
+  Py_ssize_t positional = 0;  // positional-only ones included
   Py_ssize_t positional_only = 0;
   Py_ssize_t keyword_only = 0;
   bool var_positional = false;
@@ -22,8 +22,8 @@ struct Signature {
   bool is_plain() const { return keyword_only == 0 && !var_positional && !var_keyword; }
 };
 
-// The bound arguments of one call. Borrowed from the caller and from the function's defaults, but for
-// the *args tuple and the **kwargs dict, which it owns.
+// The bound arguments of one call. Borrowed from the caller and from the function's defaults, but
+// for the *args tuple and the **kwargs dict, which it owns.
 class BoundArguments {
  public:
   // `self` (may be null) comes before the others. False when CPython would raise TypeError (or

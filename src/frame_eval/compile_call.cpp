@@ -1,9 +1,9 @@
 // The slow path of a call: trace, guards, code, a new entry.
 //
 // One compilation at a time in a process. A thread that waits for its turn does so without the GIL,
-// and the one that compiles never waits for anything but the GIL, so the two locks cannot block each
-// other. A compiled function called by the thread that is tracing (a callable that the tracer runs, a
-// destructor) runs plainly.
+// and the one that compiles never waits for anything but the GIL, so the two locks cannot block
+// each other. A compiled function called by the thread that is tracing (a callable that the tracer
+// runs, a destructor) runs plainly.
 #include <pthread.h>
 
 #include <chrono>
@@ -96,7 +96,8 @@ void raise_unsupported(const BreakInfo& info) {
 }
 
 double milliseconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start)
+      .count();
 }
 
 void log_entry(const FunctionState& state, const Entry& entry, const EntryInfo& info) {
@@ -127,16 +128,17 @@ bool may_compile(FunctionState* state, const guards::CallInputs& call) {
                                             why.empty() ? "np.errstate is another" : why));
     return true;
   }
-  const std::string text = fmt::format(
-      "{} was compiled {} times (recompile_limit) and needs another entry: {}.", state->name,
-      state->entries.size(), why.empty() ? "np.errstate is another" : why);
+  const std::string text =
+      fmt::format("{} was compiled {} times (recompile_limit) and needs another entry: {}.",
+                  state->name, state->entries.size(), why.empty() ? "np.errstate is another" : why);
   if (state->options.fullgraph) {
     PyErr_SetString(unsupported_class, text.c_str());
     return false;
   }
   state->plain = true;
-  log_warning(text + " CPython runs it from now on. Fix: keep what the guard names the same from call "
-                     "to call, or raise numlift.config.recompile_limit");
+  log_warning(text +
+              " CPython runs it from now on. Fix: keep what the guard names the same from call "
+              "to call, or raise numlift.config.recompile_limit");
   return false;
 }
 
@@ -174,7 +176,8 @@ Entry* compile_call(FunctionState* state, const guards::CallInputs& call,
   } else {
     auto& result = std::get<TraceResult>(traced);
     if (log_enabled(LogChannel::graph)) {
-      log(LogChannel::graph, fmt::format("{} as captured:\n{}", state->name, graph_text(result.graph)));
+      log(LogChannel::graph,
+          fmt::format("{} as captured:\n{}", state->name, graph_text(result.graph)));
     }
     if (dump_enabled()) dump_stage(state->name, "captured", graph_text(result.graph));
     entry = std::make_unique<Entry>(std::move(result), state->options, errstate, call);

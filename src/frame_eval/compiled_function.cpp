@@ -1,9 +1,9 @@
 // numlift.CompiledFunction: a callable object in front of a Python function.
 //
-// The call path: bind arguments, find the entry whose guards hold, run its program, return its result;
-// no Python frame, no allocation but the result. Everything that is not as expected ends in a call of
-// the original callable with the very same arguments. The one boundary around a compiled call is
-// here: whatever goes wrong inside numlift, the user's call still gets CPython's answer.
+// The call path: bind arguments, find the entry whose guards hold, run its program, return its
+// result; no Python frame, no allocation but the result. Everything that is not as expected ends in
+// a call of the original callable with the very same arguments. The one boundary around a compiled
+// call is here: whatever goes wrong inside numlift, the user's call still gets CPython's answer.
 #include "numlift/frame_eval/compiled_function.h"
 
 #include <alloca.h>
@@ -68,13 +68,16 @@ void refresh_signature(FunctionState& state) {
 // An internal error: the function runs plainly from now on; in strict mode the caller raises.
 bool give_up(FunctionState& state, const std::string& what) {
   if (options().strict) {
-    PyErr_Format(PyExc_RuntimeError, "numlift internal error in %s: %s", state.name.c_str(), what.c_str());
+    PyErr_Format(PyExc_RuntimeError, "numlift internal error in %s: %s", state.name.c_str(),
+                 what.c_str());
     return true;
   }
   state.plain = true;
   state.break_count = 1;
-  log_warning(fmt::format("internal error of numlift in {}: {}. CPython runs it from now on. "
-                          "Please report it.", state.name, what));
+  log_warning(
+      fmt::format("internal error of numlift in {}: {}. CPython runs it from now on. "
+                  "Please report it.",
+                  state.name, what));
   return false;
 }
 
@@ -87,18 +90,25 @@ Found run_entry(FunctionState& state, Entry* entry, const guards::CallInputs& ca
   ++entry->hits;
   if (entry->is_python()) return Found::kCPython;
   switch (entry->run(call, slots, symbols, result)) {
-    case Outcome::kDone: entry->restarts_in_row = 0; return Found::kResult;
-    case Outcome::kError: return Found::kError;
-    case Outcome::kOverlap: return Found::kCPython;
-    case Outcome::kRestart: break;
+    case Outcome::kDone:
+      entry->restarts_in_row = 0;
+      return Found::kResult;
+    case Outcome::kError:
+      return Found::kError;
+    case Outcome::kOverlap:
+      return Found::kCPython;
+    case Outcome::kRestart:
+      break;
   }
   ++state.stats.restarts;
   ++entry->restarts;
   if (++entry->restarts_in_row == kMostRestartsInRow) {
     BreakInfo why;
     why.category = "would_raise";
-    why.reason = fmt::format("{} calls in a row met a condition that only CPython reports", kMostRestartsInRow);
-    log(LogChannel::breaks, fmt::format("{}: {}. CPython runs such calls from now on.", state.name, why.reason));
+    why.reason = fmt::format("{} calls in a row met a condition that only CPython reports",
+                             kMostRestartsInRow);
+    log(LogChannel::breaks,
+        fmt::format("{}: {}. CPython runs such calls from now on.", state.name, why.reason));
     entry->become_python(std::move(why));
   }
   return Found::kCPython;
@@ -124,8 +134,9 @@ Found find_and_run(FunctionState& state, const guards::CallInputs& call, PyObjec
   for (size_t i = 0; i < state.entries.size(); ++i) {
     Entry* entry = state.entries[i].get();
     if (!holds(entry, &slots, &symbols)) continue;
-    if (i != 0) std::rotate(state.entries.begin(), state.entries.begin() + static_cast<ptrdiff_t>(i),
-                            state.entries.begin() + static_cast<ptrdiff_t>(i) + 1);
+    if (i != 0)
+      std::rotate(state.entries.begin(), state.entries.begin() + static_cast<ptrdiff_t>(i),
+                  state.entries.begin() + static_cast<ptrdiff_t>(i) + 1);
     ++state.stats.hits;
     return run_entry(state, entry, call, slots, symbols, result);
   }
@@ -157,7 +168,8 @@ Found find_and_run_safely(FunctionState& state, const guards::CallInputs& call,
     PyErr_NormalizeException(&type, &value, &traceback);
     Ref text = Ref::steal(value == nullptr ? nullptr : PyObject_Str(value));
     const char* utf8 = text ? PyUnicode_AsUTF8(text.get()) : nullptr;
-    what = fmt::format("{}: {}", reinterpret_cast<PyTypeObject*>(type)->tp_name, utf8 == nullptr ? "" : utf8);
+    what = fmt::format("{}: {}", reinterpret_cast<PyTypeObject*>(type)->tp_name,
+                       utf8 == nullptr ? "" : utf8);
     Py_XDECREF(type);
     Py_XDECREF(value);
     Py_XDECREF(traceback);
@@ -177,11 +189,13 @@ PyObject* call_compiled(PyObject* self, PyObject* const* args, size_t nargsf,
   Found found = Found::kCPython;
   PyObject* result = nullptr;
   if (function != nullptr && !state.plain && !options().disable &&
-      !numlift_is_watched(PyThreadState_Get(), reinterpret_cast<PyCodeObject*>(function->func_code))) {
+      !numlift_is_watched(PyThreadState_Get(),
+                          reinterpret_cast<PyCodeObject*>(function->func_code))) {
     const Py_ssize_t nargs = PyVectorcall_NARGS(nargsf);
     const Signature& signature = state.signature;
     PyObject* called = reinterpret_cast<PyObject*>(function);
-    if (keyword_names == nullptr && nargs == signature.positional && signature.is_plain() && !state.self) {
+    if (keyword_names == nullptr && nargs == signature.positional && signature.is_plain() &&
+        !state.self) {
       found = find_and_run_safely(state, {args, called}, &result);
     } else {
       BoundArguments bound;
@@ -273,18 +287,22 @@ PyObject* repr(PyObject* self) {
 // Pickled by reference, as functions are.
 PyObject* reduce(PyObject* self, PyObject*) { return qualified_name(self).release(); }
 
-PyMethodDef methods[] = {{"__reduce__", reduce, METH_NOARGS, nullptr}, {nullptr, nullptr, 0, nullptr}};
+PyMethodDef methods[] = {{"__reduce__", reduce, METH_NOARGS, nullptr},
+                         {nullptr, nullptr, 0, nullptr}};
 PyMemberDef members[] = {
     {"__vectorcalloffset__", T_PYSSIZET, offsetof(CompiledFunction, vectorcall), READONLY, nullptr},
     {"__dictoffset__", T_PYSSIZET, offsetof(CompiledFunction, dict), READONLY, nullptr},
-    {"__weaklistoffset__", T_PYSSIZET, offsetof(CompiledFunction, weak_references), READONLY, nullptr},
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(CompiledFunction, weak_references), READONLY,
+     nullptr},
     {nullptr, 0, 0, 0, nullptr}};
 PyGetSetDef properties[] = {
     {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
 template <class F>
-void* slot_function(F* function) { return reinterpret_cast<void*>(function); }
+void* slot_function(F* function) {
+  return reinterpret_cast<void*>(function);
+}
 
 Ref make_type() {
   PyType_Slot slots[] = {{Py_tp_call, slot_function(PyVectorcall_Call)},
@@ -308,7 +326,8 @@ Ref make_type() {
 void find_function(BorrowedRef callable, FunctionState* state) {
   if (PyFunction_Check(callable.get())) {
     state->function_owner = Ref::create(callable);
-  } else if (PyMethod_Check(callable.get()) && PyFunction_Check(PyMethod_GET_FUNCTION(callable.get()))) {
+  } else if (PyMethod_Check(callable.get()) &&
+             PyFunction_Check(PyMethod_GET_FUNCTION(callable.get()))) {
     state->function_owner = Ref::create(PyMethod_GET_FUNCTION(callable.get()));
     state->self = Ref::create(PyMethod_GET_SELF(callable.get()));
   } else if (!PyType_Check(callable.get())) {
@@ -367,8 +386,10 @@ Ref make_compiled_function(BorrowedRef callable, const CompileOptions& options) 
   state->options = options;
   state->name = name_of(callable);
   find_function(callable, state.get());
-  if (state->function != nullptr) refresh_signature(*state);
-  else state->break_count = 1;
+  if (state->function != nullptr)
+    refresh_signature(*state);
+  else
+    state->break_count = 1;
   state->next = all_states;
   if (all_states != nullptr) all_states->previous = state.get();
   all_states = state.get();

@@ -29,7 +29,8 @@ void fix_sizes(const std::vector<Symbol>& symbols, std::vector<SizeGuard>* guard
 }
 
 double milliseconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start)
+      .count();
 }
 
 class GilReleased {
@@ -84,9 +85,9 @@ void Entry::compile(const CompileOptions& options, BorrowedRef function) {
     compiled_ = codegen::compile_graph(graph_);
     passes_ms_ = milliseconds_since(start) - compiled_->schedule_ms - compiled_->emit_ms;
   }
-  host_ = std::make_unique<ProgramHost>(
-      compiled_->program, compiled_->code->function(), inputs_, recipe_, externs_, *guards_,
-      errstate_.fp_checks, PyFunction_GetGlobals(function.get()));
+  host_ = std::make_unique<ProgramHost>(compiled_->program, compiled_->code->function(), inputs_,
+                                        recipe_, externs_, *guards_, errstate_.fp_checks,
+                                        PyFunction_GetGlobals(function.get()));
   note_owned();
 }
 
@@ -98,8 +99,8 @@ void Entry::become_python(BreakInfo why) {
 Outcome Entry::run(const guards::CallInputs& call, PyObject* const* slots, int64_t* symbols,
                    PyObject** result) {
   if (kind_ == Kind::kProgram) return host_->run(call, slots, symbols, result);
-  return run_reference(graph_, inputs_, recipe_, externs_, *guards_, errstate_.fp_checks, call, slots,
-                       {symbols, guards_->symbol_count()}, result);
+  return run_reference(graph_, inputs_, recipe_, externs_, *guards_, errstate_.fp_checks, call,
+                       slots, {symbols, guards_->symbol_count()}, result);
 }
 
 EntryInfo Entry::info() const {
@@ -114,8 +115,12 @@ EntryInfo Entry::info() const {
       info.kind = "python";
       info.break_reason = break_info_.reason;
       return info;
-    case Kind::kReference: info.kind = "graph"; break;
-    case Kind::kProgram: info.kind = "program"; break;
+    case Kind::kReference:
+      info.kind = "graph";
+      break;
+    case Kind::kProgram:
+      info.kind = "program";
+      break;
   }
   const Graph& graph = compiled_ ? compiled_->program.graph : graph_;
   info.graph_text = graph_text(graph);

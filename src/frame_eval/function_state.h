@@ -16,13 +16,13 @@ namespace numlift::frame_eval {
 
 // Used with the GIL held.
 struct FunctionState {
-  Ref callable;                          // what the user gave; called whenever CPython is to run it
-  Ref function_owner, self;              // the Python function inside, and its first argument if bound
+  Ref callable;              // what the user gave; called whenever CPython is to run it
+  Ref function_owner, self;  // the Python function inside, and its first argument if bound
   PyFunctionObject* function = nullptr;  // null: nothing to trace
   Ref code;                              // function.__code__ when signature was made
   Signature signature;
   CompileOptions options;
-  std::string name;                      // for messages
+  std::string name;  // for messages
 
   std::vector<std::unique_ptr<Entry>> entries;  // most recently used first
   std::vector<std::unique_ptr<Entry>> retired;  // dropped while a call was inside
@@ -54,9 +54,9 @@ class EntryPin {
   Entry* entry_;
 };
 
-// No entry met the call: traces it, compiles, adds an entry at the front. Null: CPython runs the call
-// and no error is set, or an error is set that the caller hands on. Throws InternalError and whatever
-// code generation throws.
+// No entry met the call: traces it, compiles, adds an entry at the front. Null: CPython runs the
+// call and no error is set, or an error is set that the caller hands on. Throws InternalError and
+// whatever code generation throws.
 Entry* compile_call(FunctionState* state, const guards::CallInputs& call,
                     numpy_shim::ErrState errstate);
 // This thread is tracing: compiled functions that it calls run plainly.

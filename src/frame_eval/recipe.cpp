@@ -24,13 +24,15 @@ Ref build_node(const RecipeNode& node, const std::vector<Ref>& made, const guard
       if (node.read_only) PyArray_CLEARFLAGS(numpy_shim::as_array(value), NPY_ARRAY_WRITEABLE);
       return value;
     }
-    case RecipeNode::Kind::kConstant: return node.object;
+    case RecipeNode::Kind::kConstant:
+      return node.object;
     case RecipeNode::Kind::kSource: {
       const BorrowedRef found = node.source->read(call);
       NUMLIFT_CHECK(found, "{} is gone at the end of the call", node.source->text());
       return Ref::create(found);
     }
-    case RecipeNode::Kind::kTuple: return tuple_of(made, node.children);
+    case RecipeNode::Kind::kTuple:
+      return tuple_of(made, node.children);
     case RecipeNode::Kind::kList: {
       Ref list = checked(PyList_New(static_cast<Py_ssize_t>(node.children.size())));
       for (size_t i = 0; i < node.children.size(); ++i) {
@@ -40,7 +42,8 @@ Ref build_node(const RecipeNode& node, const std::vector<Ref>& made, const guard
     }
     case RecipeNode::Kind::kSet: {
       Ref set = checked(PySet_New(nullptr));
-      for (size_t i = 0; i < node.children.size(); ++i) check_status(PySet_Add(set.get(), child(i)));
+      for (size_t i = 0; i < node.children.size(); ++i)
+        check_status(PySet_Add(set.get(), child(i)));
       return set;
     }
     case RecipeNode::Kind::kDict: {
@@ -50,7 +53,8 @@ Ref build_node(const RecipeNode& node, const std::vector<Ref>& made, const guard
       }
       return dict;
     }
-    case RecipeNode::Kind::kSlice: return checked(PySlice_New(child(0), child(1), child(2)));
+    case RecipeNode::Kind::kSlice:
+      return checked(PySlice_New(child(0), child(1), child(2)));
     case RecipeNode::Kind::kNamedTuple: {
       // tuple.__new__(cls, items): no code of the class runs.
       Ref arguments = checked(PyTuple_Pack(1, tuple_of(made, node.children).get()));

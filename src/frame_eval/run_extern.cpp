@@ -1,6 +1,6 @@
-// Extern steps: NumPy itself answers inside the program. Whatever is not as it was when the call was
-// traced (an exception, a floating-point condition, another type, dtype, rank or size) ends in a
-// restart, so that CPython does all of it again in its own way.
+// Extern steps: NumPy itself answers inside the program. Whatever is not as it was when the call
+// was traced (an exception, a floating-point condition, another type, dtype, rank or size) ends in
+// a restart, so that CPython does all of it again in its own way.
 #include <algorithm>
 #include <cstring>
 
@@ -33,8 +33,8 @@ Ref make_forwarder(const SourceLocation& location, BorrowedRef globals) {
   NUMLIFT_CHECK(code, "no code of the forwarder");
   Ref replace = checked(PyObject_GetAttrString(code.get(), "replace"));
   Ref nothing = checked(PyTuple_New(0));
-  Ref names = checked(Py_BuildValue("{s:s,s:s}", "co_name", location.function.c_str(), "co_qualname",
-                                    location.function.c_str()));
+  Ref names = checked(Py_BuildValue("{s:s,s:s}", "co_name", location.function.c_str(),
+                                    "co_qualname", location.function.c_str()));
   Ref renamed = checked(PyObject_Call(replace.get(), nothing.get(), names.get()));
   return checked(PyFunction_New(renamed.get(), globals));
 }
@@ -54,7 +54,8 @@ ExternRecipe recipe_in_users_name(const ExternRecipe& recipe, const SourceLocati
   callable.kind = RecipeNode::Kind::kConstant;
   callable.object = recipe.callable;
   forwarded.callable = make_forwarder(location, globals);
-  forwarded.arguments.insert(forwarded.arguments.begin(), static_cast<uint32_t>(forwarded.nodes.size()));
+  forwarded.arguments.insert(forwarded.arguments.begin(),
+                             static_cast<uint32_t>(forwarded.nodes.size()));
   forwarded.nodes.push_back(std::move(callable));
   return forwarded;
 }
@@ -108,8 +109,10 @@ bool ProgramHost::take_item(RunFrame* frame, const Ref& result, NodeId id, uint3
       return numpy_shim::read_scalar(item, node.type.value_kind, node.type.dtype,
                                      frame->buffers[buffer]);
     case ValueKind::kObject:
-    case ValueKind::kEffect: return true;
-    case ValueKind::kArray: break;
+    case ValueKind::kEffect:
+      return true;
+    case ValueKind::kArray:
+      break;
   }
   if (!numpy_shim::is_exact_ndarray(item)) return false;
   PyArrayObject* array = as_array(item);

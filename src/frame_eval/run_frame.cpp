@@ -77,8 +77,8 @@ struct HostCallbacks {
   }
 };
 
-const codegen::RuntimeCallbacks kHostCallbacks{&HostCallbacks::extern_call, &HostCallbacks::allocate,
-                                               &HostCallbacks::release_gil,
-                                               &HostCallbacks::acquire_gil};
+const codegen::RuntimeCallbacks kHostCallbacks{
+    &HostCallbacks::extern_call, &HostCallbacks::allocate, &HostCallbacks::release_gil,
+    &HostCallbacks::acquire_gil};
 
 }  // namespace numlift::frame_eval

@@ -13,8 +13,8 @@
 
 namespace numlift::frame_eval {
 
-// Pointers into one zeroed block of scratch memory. What it owns at the end is released: arrays that
-// were not handed out, temporaries, undo copies, references.
+// Pointers into one zeroed block of scratch memory. What it owns at the end is released: arrays
+// that were not handed out, temporaries, undo copies, references.
 struct RunFrame {
   RunFrame(const ProgramHost& host, const guards::CallInputs& call, PyObject* const* slots,
            std::span<int64_t> symbols, char* scratch);
@@ -39,15 +39,15 @@ struct RunFrame {
   PyObject** item_objects;              // owned: opaque extern items
   PyObject** held;                      // owned: inputs that are no arguments
   size_t held_count = 0;
-  PyObject** saved;                     // owned: copies of stored inputs
+  PyObject** saved;  // owned: copies of stored inputs
   size_t saved_count = 0;
-  std::exception_ptr failure;           // an internal error inside a callback
+  std::exception_ptr failure;  // an internal error inside a callback
 };
 
 extern const codegen::RuntimeCallbacks kHostCallbacks;
 
-bool evaluate_sizes(const std::vector<guards::CompiledSize>& sizes, std::span<const int64_t> symbols,
-                    int64_t* out);
+bool evaluate_sizes(const std::vector<guards::CompiledSize>& sizes,
+                    std::span<const int64_t> symbols, int64_t* out);
 
 // ---- recipe.cpp
 // The object that the last node of a recipe describes; `output` makes Graph::outputs[index].
@@ -62,6 +62,7 @@ void collect_recipe_refs(const ExternRecipe& recipe, guards::RefCollector* colle
 ExternRecipe recipe_in_users_name(const ExternRecipe& recipe, const SourceLocation& location,
                                   BorrowedRef globals);
 // A relation between sizes of which at least one is decided by this call's result, and none later.
-bool decided_by(const SizeGuard& guard, const codegen::ExternStep& step, const codegen::Program& program);
+bool decided_by(const SizeGuard& guard, const codegen::ExternStep& step,
+                const codegen::Program& program);
 
 }  // namespace numlift::frame_eval

@@ -1,7 +1,7 @@
 // One run: fill the frame, call the function, build the result.
 //
-// A frame lies in one block of scratch memory, on the stack when it is small, so that a call allocates
-// nothing but its results. Arrays get their Python object only when they are handed out.
+// A frame lies in one block of scratch memory, on the stack when it is small, so that a call
+// allocates nothing but its results. Arrays get their Python object only when they are handed out.
 #include "run_program.h"
 
 #include <alloca.h>
@@ -83,7 +83,8 @@ bool evaluate_sizes(const std::vector<CompiledSize>& sizes, std::span<const int6
 }
 
 ProgramHost::ProgramHost(const codegen::Program& program, codegen::ProgramFunction function,
-                         const std::vector<InputSpec>& inputs, const std::vector<RecipeNode>& recipe,
+                         const std::vector<InputSpec>& inputs,
+                         const std::vector<RecipeNode>& recipe,
                          const std::vector<ExternRecipe>& externs, const guards::GuardSet& guards,
                          uint8_t fp_checks, BorrowedRef globals)
     : program_(program), function_(function), inputs_(inputs), recipe_(recipe) {
@@ -98,16 +99,21 @@ ProgramHost::ProgramHost(const codegen::Program& program, codegen::ProgramFuncti
   stored_externs_.resize(program.buffers.size());
   for (uint32_t b = 0; b < program.buffers.size(); ++b) {
     const Buffer& buffer = program.buffers[b];
-    BufferPlan plan{.kind = buffer.kind, .dtype = buffer.dtype, .c_order = true,
-                    .dims = compiled(buffer.dims), .strides = compiled(buffer.strides)};
-    for (size_t k = 0; k < buffer.order.size(); ++k) plan.c_order = plan.c_order && buffer.order[k] == k;
+    BufferPlan plan{.kind = buffer.kind,
+                    .dtype = buffer.dtype,
+                    .c_order = true,
+                    .dims = compiled(buffer.dims),
+                    .strides = compiled(buffer.strides)};
+    for (size_t k = 0; k < buffer.order.size(); ++k)
+      plan.c_order = plan.c_order && buffer.order[k] == k;
     switch (buffer.kind) {
       case Buffer::Kind::kInput:
         plan.input_slot = input_slots_.at(buffer.input);
         input_buffers_.push_back(b);
         break;
       case Buffer::Kind::kArray:
-        if (b >= program.allocate_late.size() || !program.allocate_late[b]) early_arrays_.push_back(b);
+        if (b >= program.allocate_late.size() || !program.allocate_late[b])
+          early_arrays_.push_back(b);
         break;
       case Buffer::Kind::kScalar:
         plan.scalar = scalar_count_++;
@@ -128,7 +134,8 @@ ProgramHost::ProgramHost(const codegen::Program& program, codegen::ProgramFuncti
           }
         }
         break;
-      case Buffer::Kind::kPrivate: break;
+      case Buffer::Kind::kPrivate:
+        break;
     }
     buffers_.push_back(std::move(plan));
   }
@@ -139,7 +146,8 @@ ProgramHost::ProgramHost(const codegen::Program& program, codegen::ProgramFuncti
   };
   const auto keep_object = [&](const ValueRef& value) {
     if (value.kind != ValueRef::Kind::kObject) return;
-    if (std::find(object_items_.begin(), object_items_.end(), value.node) != object_items_.end()) return;
+    if (std::find(object_items_.begin(), object_items_.end(), value.node) != object_items_.end())
+      return;
     object_items_.push_back(value.node);
   };
   for (const ValueRef& value : program.outputs) {
@@ -153,7 +161,8 @@ ProgramHost::ProgramHost(const codegen::Program& program, codegen::ProgramFuncti
     if (step == nullptr) continue;
     const Node& node = program.graph.node(step->node);
     ExternPlan& plan = externs_[s];
-    plan.recipe = recipe_in_users_name(externs.at(step->call), program.graph.locations[node.location], globals);
+    plan.recipe = recipe_in_users_name(externs.at(step->call),
+                                       program.graph.locations[node.location], globals);
     plan.fp_checks = fp_checks | node.fp_checks;
     for (const ValueRef& operand : step->operands) {
       plan.operands.push_back(view_plan(operand));
@@ -173,7 +182,8 @@ bool ProgramHost::allocate_array(RunFrame* frame, uint32_t b) const {
   const BufferPlan& plan = buffers_[b];
   int64_t dims[NPY_MAXDIMS];
   if (!evaluate_sizes(plan.dims, frame->symbols, dims)) return false;
-  const int64_t bytes = numpy_shim::array_bytes(plan.dtype, static_cast<int>(plan.dims.size()), dims);
+  const int64_t bytes =
+      numpy_shim::array_bytes(plan.dtype, static_cast<int>(plan.dims.size()), dims);
   if (bytes < 0) return false;
   frame->buffers[b] = static_cast<char*>(numpy_shim::pool_allocate(static_cast<size_t>(bytes)));
   return frame->buffers[b] != nullptr;
@@ -229,8 +239,8 @@ void ProgramHost::save_stored_inputs(RunFrame* frame) const {
     PyArrayObject* array = as_array(frame->slots[input_slots_[i]]);
     Ref copy;
     if (PyArray_IS_C_CONTIGUOUS(array) || PyArray_IS_F_CONTIGUOUS(array)) {
-      copy = numpy_shim::make_empty_array(inputs_[i].dtype, PyArray_NDIM(array), PyArray_DIMS(array),
-                                          PyArray_STRIDES(array));
+      copy = numpy_shim::make_empty_array(inputs_[i].dtype, PyArray_NDIM(array),
+                                          PyArray_DIMS(array), PyArray_STRIDES(array));
       std::memcpy(PyArray_DATA(as_array(copy)), PyArray_DATA(array),
                   static_cast<size_t>(PyArray_NBYTES(array)));
     } else {
@@ -269,8 +279,10 @@ PyObject* ProgramHost::array_object(RunFrame* frame, uint32_t b) const {
 Ref ProgramHost::make_value(RunFrame* frame, const ValueRef& value, const ViewPlan& plan) const {
   const auto b = static_cast<uint32_t>(value.buffer);
   switch (value.kind) {
-    case ValueRef::Kind::kBufferArray: return Ref::create(array_object(frame, b));
-    case ValueRef::Kind::kInputObject: return Ref::create(frame->slots[input_slots_.at(value.input)]);
+    case ValueRef::Kind::kBufferArray:
+      return Ref::create(array_object(frame, b));
+    case ValueRef::Kind::kInputObject:
+      return Ref::create(frame->slots[input_slots_.at(value.input)]);
     case ValueRef::Kind::kView: {
       int64_t offset = 0, dims[NPY_MAXDIMS], strides[NPY_MAXDIMS];
       const bool known = plan.offset.evaluate(frame->symbols, &offset) &&
@@ -300,7 +312,8 @@ Ref ProgramHost::make_value(RunFrame* frame, const ValueRef& value, const ViewPl
 }
 
 Ref ProgramHost::make_result(RunFrame* frame) const {
-  if (recipe_.size() == 1 && recipe_[0].kind == RecipeNode::Kind::kOutput && !recipe_[0].read_only) {
+  if (recipe_.size() == 1 && recipe_[0].kind == RecipeNode::Kind::kOutput &&
+      !recipe_[0].read_only) {
     return make_value(frame, program_.outputs[recipe_[0].index], outputs_[recipe_[0].index]);
   }
   return build_recipe(recipe_, frame->call, [&](uint32_t index) {

@@ -19,8 +19,8 @@ enum class Outcome : uint8_t {
   kError,    // a Python error is set that must not be swallowed (KeyboardInterrupt, no memory)
 };
 
-// Everything of a program that can be prepared once. Shared by all threads: what a call needs lies in
-// its own frame.
+// Everything of a program that can be prepared once. Shared by all threads: what a call needs lies
+// in its own frame.
 class ProgramHost {
  public:
   // The arguments outlive the host. `globals`: of the traced function.
@@ -66,7 +66,8 @@ class ProgramHost {
   bool allocate_array(struct RunFrame* frame, uint32_t buffer) const;
   void save_stored_inputs(struct RunFrame* frame) const;
   PyObject* array_object(struct RunFrame* frame, uint32_t buffer) const;  // borrowed
-  Ref make_value(struct RunFrame* frame, const codegen::ValueRef& value, const ViewPlan& plan) const;
+  Ref make_value(struct RunFrame* frame, const codegen::ValueRef& value,
+                 const ViewPlan& plan) const;
   Ref make_result(struct RunFrame* frame) const;
   bool call_extern_step(struct RunFrame* frame, uint32_t step) const;
   bool take_item(struct RunFrame* frame, const Ref& result, NodeId node, uint32_t buffer) const;
@@ -75,17 +76,17 @@ class ProgramHost {
   codegen::ProgramFunction function_;
   const std::vector<InputSpec>& inputs_;
   const std::vector<RecipeNode>& recipe_;
-  std::vector<uint32_t> input_slots_;   // by input
-  std::vector<uint32_t> held_inputs_;   // inputs that need a reference during the run
+  std::vector<uint32_t> input_slots_;  // by input
+  std::vector<uint32_t> held_inputs_;  // inputs that need a reference during the run
   std::vector<uint32_t> array_inputs_, stored_inputs_;
   std::vector<BufferPlan> buffers_;
   std::vector<uint32_t> input_buffers_, early_arrays_, scalar_buffers_;
   std::vector<guards::CompiledSize> temp_bytes_;
   std::vector<uint32_t> temp_buffers_;
   std::vector<ViewPlan> outputs_;
-  std::vector<ExternPlan> externs_;     // by step (empty recipes for other steps)
-  std::vector<NodeId> object_items_;    // extern items that are opaque objects
-  std::vector<bool> stored_externs_;    // by buffer: an extern's array that the program stores to
+  std::vector<ExternPlan> externs_;   // by step (empty recipes for other steps)
+  std::vector<NodeId> object_items_;  // extern items that are opaque objects
+  std::vector<bool> stored_externs_;  // by buffer: an extern's array that the program stores to
   uint32_t scalar_count_ = 0;
   size_t scratch_bytes_ = 0;
 };

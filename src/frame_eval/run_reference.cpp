@@ -1,5 +1,5 @@
-// The graph's runner works on copies of what is stored to. At the end, when nothing can fail any more,
-// stored inputs are written back, and outputs that look at their memory are made views of it.
+// The graph's runner works on copies of what is stored to. At the end, when nothing can fail any
+// more, stored inputs are written back, and outputs that look at their memory are made views of it.
 #include "run_reference.h"
 
 #include "numlift/numpy_shim/errstate.h"
@@ -12,9 +12,9 @@
 namespace numlift::frame_eval {
 
 Outcome run_reference(const Graph& graph, const std::vector<InputSpec>& inputs,
-                      const std::vector<RecipeNode>& recipe, const std::vector<ExternRecipe>& externs,
-                      const guards::GuardSet& guards, uint8_t fp_checks,
-                      const guards::CallInputs& call, PyObject* const* slots,
+                      const std::vector<RecipeNode>& recipe,
+                      const std::vector<ExternRecipe>& externs, const guards::GuardSet& guards,
+                      uint8_t fp_checks, const guards::CallInputs& call, PyObject* const* slots,
                       std::span<const int64_t> symbols, PyObject** result) {
   using numpy_shim::as_array;
   std::vector<Ref> objects;

@@ -12,8 +12,8 @@ using numpy_shim::as_array;
 bool classify_array(BorrowedRef object, ArrayClass* out) {
   if (!PyArray_CheckExact(object.get())) return false;
   PyArrayObject* array = as_array(object);
-  const std::optional<DType> dtype = numpy_shim::dtype_of_descr(
-      reinterpret_cast<PyObject*>(PyArray_DESCR(array)));
+  const std::optional<DType> dtype =
+      numpy_shim::dtype_of_descr(reinterpret_cast<PyObject*>(PyArray_DESCR(array)));
   if (!dtype || !PyArray_ISALIGNED(array)) return false;
   ArrayClass result;
   result.dtype = *dtype;
@@ -30,11 +30,11 @@ bool classify_array(BorrowedRef object, ArrayClass* out) {
     for (int axis = 0; axis < result.rank; ++axis) {
       if (dims[axis] != 1) result.stride_order.push_back(static_cast<uint8_t>(axis));
     }
-    std::stable_sort(result.stride_order.begin(), result.stride_order.end(), [&](uint8_t a, uint8_t b) {
-      return std::abs(strides[a]) > std::abs(strides[b]);
-    });
-    result.unit_inner = !result.stride_order.empty() &&
-                        strides[result.stride_order.back()] == item_size(*dtype);
+    std::stable_sort(
+        result.stride_order.begin(), result.stride_order.end(),
+        [&](uint8_t a, uint8_t b) { return std::abs(strides[a]) > std::abs(strides[b]); });
+    result.unit_inner =
+        !result.stride_order.empty() && strides[result.stride_order.back()] == item_size(*dtype);
   }
   *out = std::move(result);
   return true;
@@ -92,7 +92,8 @@ bool check_array(BorrowedRef object, const ArrayClass& wanted, bool must_be_writ
              (size_one == 0 || has_packed_strides(array, false));
     case ArrayClass::Layout::kF:
       return (flags & NPY_ARRAY_F_CONTIGUOUS) != 0 && layout_of(array) == wanted.layout;
-    case ArrayClass::Layout::kStrided: break;
+    case ArrayClass::Layout::kStrided:
+      break;
   }
   if (layout_of(array) != ArrayClass::Layout::kStrided) return false;
   for (int axis = 0; axis < rank; ++axis) {
@@ -101,7 +102,8 @@ bool check_array(BorrowedRef object, const ArrayClass& wanted, bool must_be_writ
   for (size_t i = 1; i < wanted.stride_order.size(); ++i) {
     const uint8_t outer = wanted.stride_order[i - 1], inner = wanted.stride_order[i];
     const npy_intp outer_stride = std::abs(strides[outer]), inner_stride = std::abs(strides[inner]);
-    if (outer_stride < inner_stride || (outer_stride == inner_stride && outer > inner)) return false;
+    if (outer_stride < inner_stride || (outer_stride == inner_stride && outer > inner))
+      return false;
   }
   const bool unit_inner = !wanted.stride_order.empty() &&
                           strides[wanted.stride_order.back()] == item_size(wanted.dtype);

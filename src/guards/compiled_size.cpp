@@ -25,10 +25,14 @@ bool CompiledSizeGuard::holds(std::span<const int64_t> symbols) const {
   int64_t a = 0, b = 0;
   if (!left.evaluate(symbols, &a) || !right.evaluate(symbols, &b)) return false;
   switch (relation) {
-    case SizeGuard::Relation::kEqual: return a == b;
-    case SizeGuard::Relation::kNotEqual: return a != b;
-    case SizeGuard::Relation::kLess: return a < b;
-    case SizeGuard::Relation::kLessEqual: return a <= b;
+    case SizeGuard::Relation::kEqual:
+      return a == b;
+    case SizeGuard::Relation::kNotEqual:
+      return a != b;
+    case SizeGuard::Relation::kLess:
+      return a < b;
+    case SizeGuard::Relation::kLessEqual:
+      return a <= b;
   }
   NUMLIFT_UNREACHABLE();
 }

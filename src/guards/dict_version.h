@@ -1,6 +1,7 @@
 // Has a dict changed since? CPython up to 3.13 keeps a version tag in each dict that changes with
-// every store of another object. Later versions have none: then a dict always counts as changed, and
-// guards compare values. The only place outside frame_eval/cpython that knows the Python version.
+// every store of another object. Later versions have none: then a dict always counts as changed,
+// and guards compare values. The only place outside frame_eval/cpython that knows the Python
+// version.
 #pragma once
 
 #include "numlift/py/python.h"

@@ -67,9 +67,12 @@ GuardSet::GuardSet(std::vector<Guard> guards, const std::vector<InputSource>& in
   read_emitted_.resize(slots_.size());
   std::vector<uint32_t> later;
   for (uint32_t i = 0; i < guards_.size(); ++i) {
-    if (slots_[guard_slots_[i]].source->kind == Source::Kind::kArgument) emit_guard(i);
-    else if (is_static_guard(i)) static_guards_.push_back(i);
-    else later.push_back(i);
+    if (slots_[guard_slots_[i]].source->kind == Source::Kind::kArgument)
+      emit_guard(i);
+    else if (is_static_guard(i))
+      static_guards_.push_back(i);
+    else
+      later.push_back(i);
   }
   for (uint32_t slot = 0; slot < slots_.size(); ++slot) {
     if (!slots_[slot].is_static) continue;
@@ -91,8 +94,8 @@ GuardSet::GuardSet(std::vector<Guard> guards, const std::vector<InputSource>& in
   for (const SizeGuard& guard : size_guards) {
     // Those on the sizes of an extern's result are checked when it is there (run_program).
     if (uses_extern_symbols(guard, symbols)) continue;
-    steps_.push_back(Step{.kind = Step::Kind::kSize,
-                          .index = static_cast<uint32_t>(size_guards_.size())});
+    steps_.push_back(
+        Step{.kind = Step::Kind::kSize, .index = static_cast<uint32_t>(size_guards_.size())});
     size_guards_.push_back(guard);
     compiled_size_guards_.push_back(
         {guard.relation, CompiledSize(guard.left), CompiledSize(guard.right)});
@@ -118,7 +121,8 @@ bool GuardSet::is_static_source(const Source& source, int32_t parent, const Call
   const bool parent_is_static = parent >= 0 && slots_[static_cast<size_t>(parent)].is_static;
   const BorrowedRef owner = parent_is_static ? source.parent->read(now) : BorrowedRef();
   switch (source.kind) {
-    case Source::Kind::kConstant: return true;
+    case Source::Kind::kConstant:
+      return true;
     case Source::Kind::kGlobal:
       watch(source.object);
       if (!dict_get(source.object, source.name)) {
@@ -131,10 +135,12 @@ bool GuardSet::is_static_source(const Source& source, int32_t parent, const Call
       if (!owner || !PyModule_CheckExact(owner.get())) return false;
       watch(PyModule_GetDict(owner.get()));
       return true;
-    case Source::Kind::kItem: return owner && PyTuple_CheckExact(owner.get());
+    case Source::Kind::kItem:
+      return owner && PyTuple_CheckExact(owner.get());
     case Source::Kind::kArgument:
     case Source::Kind::kClosure:
-    case Source::Kind::kDictItem: return false;
+    case Source::Kind::kDictItem:
+      return false;
   }
   NUMLIFT_UNREACHABLE();
 }
@@ -145,7 +151,8 @@ bool GuardSet::is_static_guard(uint32_t guard) const {
   const Predicate& predicate = guards_[guard].predicate;
   if (const auto* type = std::get_if<HasType>(&predicate)) {
     // Instances of Python classes can change their class.
-    return !PyType_HasFeature(reinterpret_cast<PyTypeObject*>(type->type.get()), Py_TPFLAGS_HEAPTYPE);
+    return !PyType_HasFeature(reinterpret_cast<PyTypeObject*>(type->type.get()),
+                              Py_TPFLAGS_HEAPTYPE);
   }
   return std::holds_alternative<IsObject>(predicate) ||
          std::holds_alternative<EqualsConstant>(predicate) ||
@@ -185,7 +192,8 @@ BorrowedRef GuardSet::read_slot(uint32_t slot, const CallInputs& inputs,
 
 bool GuardSet::check_static(const CallInputs& inputs, PyObject** slots) {
   bool same = kDictsHaveVersions && static_read_;
-  for (const WatchedDict& one : static_dicts_) same = same && dict_version(one.dict.get()) == one.version;
+  for (const WatchedDict& one : static_dicts_)
+    same = same && dict_version(one.dict.get()) == one.version;
   if (same) {
     for (size_t i = 0; i < static_slots_.size(); ++i) slots[static_slots_[i]] = static_values_[i];
     return true;
@@ -243,10 +251,14 @@ bool GuardSet::check(const CallInputs& inputs, PyObject** slots, int64_t* symbol
             symbols[step.index] = PyArray_DIMS(numpy_shim::as_array(slots[step.slot]))[step.axis];
             break;
           case SymbolKind::kStride:
-            symbols[step.index] = PyArray_STRIDES(numpy_shim::as_array(slots[step.slot]))[step.axis];
+            symbols[step.index] =
+                PyArray_STRIDES(numpy_shim::as_array(slots[step.slot]))[step.axis];
             break;
-          case SymbolKind::kInt: symbols[step.index] = PyLong_AsLongLong(slots[step.slot]); break;
-          case SymbolKind::kExternDim: break;
+          case SymbolKind::kInt:
+            symbols[step.index] = PyLong_AsLongLong(slots[step.slot]);
+            break;
+          case SymbolKind::kExternDim:
+            break;
         }
         break;
       case Step::Kind::kSize:
@@ -265,9 +277,11 @@ std::string GuardSet::explain_miss(const CallInputs& inputs) {
     const BorrowedRef value = slots[guard_slots_[index]];
     if (holds(guard.predicate, value, guard_writeable_[index])) return "";
     return fmt::format("{}: found {}; expected {} ({})", guard.source->text(),
-                       found_text(guard.predicate, value), predicate_text(guard.predicate), guard.reason);
+                       found_text(guard.predicate, value), predicate_text(guard.predicate),
+                       guard.reason);
   };
-  for (uint32_t slot = 0; slot < slots_.size(); ++slot) slots[slot] = read_slot(slot, inputs, slots.data());
+  for (uint32_t slot = 0; slot < slots_.size(); ++slot)
+    slots[slot] = read_slot(slot, inputs, slots.data());
   for (uint32_t i = 0; i < guards_.size(); ++i) {
     if (std::string text = explain(i); !text.empty()) return text;
   }
@@ -275,8 +289,10 @@ std::string GuardSet::explain_miss(const CallInputs& inputs) {
   if (check(inputs, slots.data(), symbols.data())) return "";
   for (size_t i = 0; i < size_guards_.size(); ++i) {
     if (compiled_size_guards_[i].holds(symbols)) continue;
-    const auto left = size_guards_[i].left.evaluate(symbols), right = size_guards_[i].right.evaluate(symbols);
-    return fmt::format("sizes: found {} and {} for {} and {} ({})", left ? fmt::to_string(*left) : "overflow",
+    const auto left = size_guards_[i].left.evaluate(symbols),
+               right = size_guards_[i].right.evaluate(symbols);
+    return fmt::format("sizes: found {} and {} for {} and {} ({})",
+                       left ? fmt::to_string(*left) : "overflow",
                        right ? fmt::to_string(*right) : "overflow", size_guards_[i].left.text(),
                        size_guards_[i].right.text(), size_guards_[i].reason);
   }
@@ -286,34 +302,43 @@ std::string GuardSet::explain_miss(const CallInputs& inputs) {
 std::vector<std::string> GuardSet::texts() const {
   const auto relation_text = [](SizeGuard::Relation relation) {
     switch (relation) {
-      case SizeGuard::Relation::kEqual: return "==";
-      case SizeGuard::Relation::kNotEqual: return "!=";
-      case SizeGuard::Relation::kLess: return "<";
-      case SizeGuard::Relation::kLessEqual: return "<=";
+      case SizeGuard::Relation::kEqual:
+        return "==";
+      case SizeGuard::Relation::kNotEqual:
+        return "!=";
+      case SizeGuard::Relation::kLess:
+        return "<";
+      case SizeGuard::Relation::kLessEqual:
+        return "<=";
     }
     NUMLIFT_UNREACHABLE();
   };
   const auto guard_text = [&](uint32_t index) {
     const Guard& guard = guards_[index];
-    return fmt::format("{}: {} ({})", guard.source->text(), predicate_text(guard.predicate), guard.reason);
+    return fmt::format("{}: {} ({})", guard.source->text(), predicate_text(guard.predicate),
+                       guard.reason);
   };
   std::vector<std::string> lines;
   for (const Step& step : steps_) {
     switch (step.kind) {
       case Step::Kind::kCheck:
       case Step::Kind::kArray:
-      case Step::Kind::kType: lines.push_back(guard_text(step.index)); break;
+      case Step::Kind::kType:
+        lines.push_back(guard_text(step.index));
+        break;
       case Step::Kind::kStatic:
         for (uint32_t guard : static_guards_) lines.push_back(guard_text(guard));
         break;
       case Step::Kind::kSize: {
         const SizeGuard& guard = size_guards_[step.index];
-        lines.push_back(fmt::format("{} {} {} ({})", guard.left.text(), relation_text(guard.relation),
-                                    guard.right.text(), guard.reason));
+        lines.push_back(fmt::format("{} {} {} ({})", guard.left.text(),
+                                    relation_text(guard.relation), guard.right.text(),
+                                    guard.reason));
         break;
       }
       case Step::Kind::kRead:
-      case Step::Kind::kSymbol: break;
+      case Step::Kind::kSymbol:
+        break;
     }
   }
   return lines;

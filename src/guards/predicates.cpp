@@ -56,10 +56,14 @@ bool same_constant(BorrowedRef a, BorrowedRef b) {
 }
 
 bool length_of(BorrowedRef value, int64_t* out) {
-  if (PyTuple_CheckExact(value.get())) *out = PyTuple_GET_SIZE(value.get());
-  else if (PyList_CheckExact(value.get())) *out = PyList_GET_SIZE(value.get());
-  else if (PyDict_CheckExact(value.get())) *out = PyDict_GET_SIZE(value.get());
-  else return false;
+  if (PyTuple_CheckExact(value.get()))
+    *out = PyTuple_GET_SIZE(value.get());
+  else if (PyList_CheckExact(value.get()))
+    *out = PyList_GET_SIZE(value.get());
+  else if (PyDict_CheckExact(value.get()))
+    *out = PyDict_GET_SIZE(value.get());
+  else
+    return false;
   return true;
 }
 
@@ -145,8 +149,12 @@ std::string object_text(BorrowedRef object) {
 std::string class_text(const ArrayClass& c) {
   std::string text = fmt::format("dtype {}, rank {}", dtype_text(c.dtype), c.rank);
   switch (c.layout) {
-    case ArrayClass::Layout::kC: text += ", C contiguous"; break;
-    case ArrayClass::Layout::kF: text += ", Fortran contiguous"; break;
+    case ArrayClass::Layout::kC:
+      text += ", C contiguous";
+      break;
+    case ArrayClass::Layout::kF:
+      text += ", Fortran contiguous";
+      break;
     case ArrayClass::Layout::kStrided: {
       text += ", strided (axes by stride:";
       for (uint8_t axis : c.stride_order) text += fmt::format(" {}", axis);
@@ -194,7 +202,8 @@ struct FoundText {
   std::string operator()(const EqualsConstant&) const { return object_text(value); }
   std::string operator()(const IsArray&) const {
     ArrayClass found;
-    if (classify_array(value, &found)) return class_text(found) + (found.writeable ? "" : ", read-only");
+    if (classify_array(value, &found))
+      return class_text(found) + (found.writeable ? "" : ", read-only");
     return PyArray_Check(value.get()) ? "an array that is not compiled (subclass, dtype or layout)"
                                       : "type " + std::string(value.type()->tp_name);
   }

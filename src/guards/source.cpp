@@ -140,7 +140,8 @@ BorrowedRef Source::read(const CallInputs& inputs) const {
 BorrowedRef Source::read_from(BorrowedRef owner, const CallInputs& inputs) const {
   if (parent && !owner) return {};
   switch (kind) {
-    case Kind::kArgument: return inputs.arguments[index];
+    case Kind::kArgument:
+      return inputs.arguments[index];
     case Kind::kGlobal: {
       if (BorrowedRef found = dict_get(object, name)) return found;
       BorrowedRef builtins = builtins_of(object);
@@ -151,19 +152,24 @@ BorrowedRef Source::read_from(BorrowedRef owner, const CallInputs& inputs) const
       if (!function || !PyFunction_Check(function.get())) return {};
       return read_cell(PyFunction_GET_CLOSURE(function.get()), index);
     }
-    case Kind::kAttribute: return read_attribute(owner, name);
+    case Kind::kAttribute:
+      return read_attribute(owner, name);
     case Kind::kItem:
       if (PyTuple_CheckExact(owner.get())) {
         return index >= 0 && index < PyTuple_GET_SIZE(owner.get())
-                   ? PyTuple_GET_ITEM(owner.get(), index) : nullptr;
+                   ? PyTuple_GET_ITEM(owner.get(), index)
+                   : nullptr;
       }
       if (PyList_CheckExact(owner.get())) {
         return index >= 0 && index < PyList_GET_SIZE(owner.get())
-                   ? PyList_GET_ITEM(owner.get(), index) : nullptr;
+                   ? PyList_GET_ITEM(owner.get(), index)
+                   : nullptr;
       }
       return {};
-    case Kind::kDictItem: return PyDict_CheckExact(owner.get()) ? dict_get(owner, object) : BorrowedRef();
-    case Kind::kConstant: return object;
+    case Kind::kDictItem:
+      return PyDict_CheckExact(owner.get()) ? dict_get(owner, object) : BorrowedRef();
+    case Kind::kConstant:
+      return object;
   }
   NUMLIFT_UNREACHABLE();
 }
@@ -171,13 +177,17 @@ BorrowedRef Source::read_from(BorrowedRef owner, const CallInputs& inputs) const
 std::string Source::text() const {
   switch (kind) {
     case Kind::kArgument:
-    case Kind::kGlobal: return name_text(name);
+    case Kind::kGlobal:
+      return name_text(name);
     case Kind::kClosure:
       return parent ? fmt::format("closure {} of {}", name_text(name), parent->text())
                     : fmt::format("closure {}", name_text(name));
-    case Kind::kAttribute: return fmt::format("{}.{}", parent->text(), name_text(name));
-    case Kind::kItem: return fmt::format("{}[{}]", parent->text(), index);
-    case Kind::kDictItem: return fmt::format("{}[{}]", parent->text(), repr_text(object));
+    case Kind::kAttribute:
+      return fmt::format("{}.{}", parent->text(), name_text(name));
+    case Kind::kItem:
+      return fmt::format("{}[{}]", parent->text(), index);
+    case Kind::kDictItem:
+      return fmt::format("{}[{}]", parent->text(), repr_text(object));
     case Kind::kConstant:
       // No addresses: what has a plain repr prints it, all else its type.
       if (PyUnicode_CheckExact(object.get()) || PyLong_Check(object.get()) ||

@@ -77,7 +77,8 @@ int class_of(size_t bytes, size_t* capacity) {
     *capacity = 64;
     return 0;
   }
-  const int power = static_cast<int>(std::bit_width(bytes - 1)) - 1;  // 2^power < bytes <= 2^(power + 1)
+  const int power =
+      static_cast<int>(std::bit_width(bytes - 1)) - 1;  // 2^power < bytes <= 2^(power + 1)
   const size_t base = size_t{1} << power;
   const size_t quarter = base / 4;
   const size_t step = (bytes - base + quarter - 1) / quarter;  // 1 to 4
@@ -94,7 +95,8 @@ Header* map_big(size_t capacity) {
   const uintptr_t aligned = (start + kHugePageBytes - 1) & ~(kHugePageBytes - 1);
   if (aligned > start) munmap(raw, aligned - start);
   const uintptr_t end = start + mapped;
-  if (end > aligned + wanted) munmap(reinterpret_cast<void*>(aligned + wanted), end - aligned - wanted);
+  if (end > aligned + wanted)
+    munmap(reinterpret_cast<void*>(aligned + wanted), end - aligned - wanted);
   madvise(reinterpret_cast<void*>(aligned), wanted, MADV_HUGEPAGE);
   auto* header = reinterpret_cast<Header*>(aligned);
   *header = Header{kBigClass, capacity, nullptr};
@@ -242,9 +244,7 @@ void pool_release() noexcept {
   for (Header* header : big) unmap_big(header);
 }
 
-PoolStats pool_stats() noexcept {
-  return {pool().live_blocks.load(), pool().kept_bytes.load()};
-}
+PoolStats pool_stats() noexcept { return {pool().live_blocks.load(), pool().kept_bytes.load()}; }
 
 void initialize_allocator() {
   handler_capsule = checked(PyCapsule_New(&handler, "mem_handler", nullptr)).release();

@@ -15,7 +15,7 @@ namespace {
 constexpr size_t kDTypeCount = 14;
 
 struct DTypeRow {
-  PyObject* descr = nullptr;         // kept alive for the process
+  PyObject* descr = nullptr;  // kept alive for the process
   PyTypeObject* scalar_class = nullptr;
   int type_number = -1;
 };
@@ -26,8 +26,8 @@ struct DTypeTable {
 DTypeTable table;
 
 constexpr std::array<int, kDTypeCount> kTypeNumbers{
-    NPY_BOOL,   NPY_BYTE,  NPY_SHORT, NPY_INT,   NPY_LONG,   NPY_UBYTE,  NPY_USHORT,
-    NPY_UINT,   NPY_ULONG, NPY_HALF,  NPY_FLOAT, NPY_DOUBLE, NPY_CFLOAT, NPY_CDOUBLE};
+    NPY_BOOL, NPY_BYTE,  NPY_SHORT, NPY_INT,   NPY_LONG,   NPY_UBYTE,  NPY_USHORT,
+    NPY_UINT, NPY_ULONG, NPY_HALF,  NPY_FLOAT, NPY_DOUBLE, NPY_CFLOAT, NPY_CDOUBLE};
 static_assert(sizeof(npy_long) == 8 && sizeof(npy_int) == 4, "LP64 only");
 static_assert(static_cast<size_t>(DType::kComplex128) + 1 == kDTypeCount);
 
@@ -39,7 +39,8 @@ void import_numpy() {
   for (size_t i = 0; i < kDTypeCount; ++i) {
     PyArray_Descr* descr = PyArray_DescrFromType(kTypeNumbers[i]);
     if (descr == nullptr) throw PyError();
-    NUMLIFT_CHECK(PyDataType_ELSIZE(descr) == item_size(static_cast<DType>(i)), "size of dtype {}", i);
+    NUMLIFT_CHECK(PyDataType_ELSIZE(descr) == item_size(static_cast<DType>(i)), "size of dtype {}",
+                  i);
     table.rows[i] = {reinterpret_cast<PyObject*>(descr), descr->typeobj, kTypeNumbers[i]};
     table.by_number[static_cast<size_t>(kTypeNumbers[i])] = static_cast<int8_t>(i);
   }
@@ -51,7 +52,8 @@ std::optional<DType> dtype_of_descr(BorrowedRef object) {
   if (number < 0 || number >= NPY_NTYPES_LEGACY) return std::nullopt;
   const int8_t index = table.by_number[static_cast<size_t>(number)];
   if (index < 0) return std::nullopt;
-  if (object.get() == table.rows[static_cast<size_t>(index)].descr) return static_cast<DType>(index);
+  if (object.get() == table.rows[static_cast<size_t>(index)].descr)
+    return static_cast<DType>(index);
   // A descriptor that is not the singleton (an unpickled array has one) may be byte-swapped or
   // carry metadata, which results would have to hand on.
   if (!PyArray_ISNBO(descr->byteorder)) return std::nullopt;

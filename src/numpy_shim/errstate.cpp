@@ -48,10 +48,12 @@ BorrowedRef raising_capsule(uint8_t fp_checks) {
   PyObject*& capsule = state.raising[fp_checks & kFpAll];
   if (capsule == nullptr) {
     const auto mode = [&](FpChecks one) { return (fp_checks & one) != 0 ? "raise" : "ignore"; };
-    Ref keywords = checked(Py_BuildValue("{s:s,s:s,s:s,s:s}", "divide", mode(kFpDivide), "over",
-                                         mode(kFpOver), "invalid", mode(kFpInvalid), "under", "ignore"));
+    Ref keywords =
+        checked(Py_BuildValue("{s:s,s:s,s:s,s:s}", "divide", mode(kFpDivide), "over", mode(kFpOver),
+                              "invalid", mode(kFpInvalid), "under", "ignore"));
     Ref no_arguments = checked(PyTuple_New(0));
-    capsule = checked(PyObject_Call(state.make_capsule, no_arguments.get(), keywords.get())).release();
+    capsule =
+        checked(PyObject_Call(state.make_capsule, no_arguments.get(), keywords.get())).release();
   }
   return capsule;
 }

@@ -55,7 +55,8 @@ struct Table {
   std::unordered_map<std::string, uint32_t> methods;
 
   Table() {
-    auto add_function = [&](const char* path, Tier tier, const char* parameters, const char* reason) {
+    auto add_function = [&](const char* path, Tier tier, const char* parameters,
+                            const char* reason) {
       const auto row = static_cast<uint32_t>(entries.size());
       entries.push_back({row, path, tier, reason, parse_parameters(parameters)});
       // The reference is kept for good: the address must not come to name another object.

@@ -33,8 +33,8 @@ static_assert(sizeof(npy_intp) == sizeof(int64_t));
 Ref make_array(DType dtype, int rank, const int64_t* dims, const int64_t* strides, void* data) {
   // NumPy makes fresh arrays without elements with strides of 0.
   if (has_no_elements(rank, dims)) strides = kZeros;
-  PyObject* object = PyArray_NewFromDescr(&PyArray_Type, new_descr(dtype), rank, dims, strides, data,
-                                          NPY_ARRAY_CARRAY, nullptr);
+  PyObject* object = PyArray_NewFromDescr(&PyArray_Type, new_descr(dtype), rank, dims, strides,
+                                          data, NPY_ARRAY_CARRAY, nullptr);
   if (object == nullptr) {
     pool_free(data);
     throw PyError();
@@ -93,7 +93,8 @@ Ref make_numpy_scalar(DType dtype, const void* data) {
 
 Ref make_py_scalar(DType dtype, const void* data) {
   switch (dtype) {
-    case DType::kBool: return Ref::create(*static_cast<const char*>(data) != 0 ? Py_True : Py_False);
+    case DType::kBool:
+      return Ref::create(*static_cast<const char*>(data) != 0 ? Py_True : Py_False);
     case DType::kInt64: {
       int64_t value;
       std::memcpy(&value, data, sizeof value);
@@ -126,7 +127,8 @@ Ref make_py_scalar(DType dtype, const void* data) {
 
 bool read_scalar(BorrowedRef object, ValueKind kind, DType dtype, void* out) {
   if (kind == ValueKind::kNumpyScalar) {
-    if (object.type() != reinterpret_cast<PyTypeObject*>(scalar_class_of(dtype).get())) return false;
+    if (object.type() != reinterpret_cast<PyTypeObject*>(scalar_class_of(dtype).get()))
+      return false;
     PyArray_ScalarAsCtype(object.get(), out);
     return true;
   }
@@ -142,7 +144,8 @@ bool read_scalar(BorrowedRef object, ValueKind kind, DType dtype, void* out) {
       std::memcpy(out, &value, sizeof value);
       return overflow == 0;
     }
-    case DTypeKind::kUnsigned: return false;
+    case DTypeKind::kUnsigned:
+      return false;
     case DTypeKind::kFloat: {
       if (!PyFloat_CheckExact(object.get())) return false;
       const double value = PyFloat_AS_DOUBLE(object.get());

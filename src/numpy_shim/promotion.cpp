@@ -30,11 +30,15 @@ std::string question_text(std::span<const OperandType> operands, std::optional<D
 
 PyTypeObject* weak_type(DType dtype) {
   switch (kind_of(dtype)) {
-    case DTypeKind::kBool: return &PyBool_Type;
+    case DTypeKind::kBool:
+      return &PyBool_Type;
     case DTypeKind::kSigned:
-    case DTypeKind::kUnsigned: return &PyLong_Type;
-    case DTypeKind::kFloat: return &PyFloat_Type;
-    case DTypeKind::kComplex: return &PyComplex_Type;
+    case DTypeKind::kUnsigned:
+      return &PyLong_Type;
+    case DTypeKind::kFloat:
+      return &PyFloat_Type;
+    case DTypeKind::kComplex:
+      return &PyComplex_Type;
   }
   NUMLIFT_UNREACHABLE();
 }
@@ -62,8 +66,9 @@ std::optional<LoopTypes> ask_ufunc(BorrowedRef ufunc, std::span<const OperandTyp
     Ref fixed = Ref::create(Py_None);
     if (i < info->nin) {
       const OperandType& operand = operands[static_cast<size_t>(i)];
-      type = Ref::create(operand.weak ? BorrowedRef(reinterpret_cast<PyObject*>(weak_type(operand.dtype)))
-                                      : descr_of(operand.dtype));
+      type = Ref::create(operand.weak
+                             ? BorrowedRef(reinterpret_cast<PyObject*>(weak_type(operand.dtype)))
+                             : descr_of(operand.dtype));
     } else if (dtype) {
       fixed = Ref::create(descr_of(*dtype));
     }
@@ -110,10 +115,9 @@ std::optional<DType> result_type(std::span<const OperandType> operands) {
   Ref arguments = checked(PyTuple_New(static_cast<Py_ssize_t>(operands.size())));
   for (size_t i = 0; i < operands.size(); ++i) {
     // A weak operand is given as a value (the zero of its type): as a class it would not be weak.
-    Ref operand = operands[i].weak
-                      ? checked(PyObject_CallNoArgs(
-                            reinterpret_cast<PyObject*>(weak_type(operands[i].dtype))))
-                      : Ref::create(descr_of(operands[i].dtype));
+    Ref operand = operands[i].weak ? checked(PyObject_CallNoArgs(
+                                         reinterpret_cast<PyObject*>(weak_type(operands[i].dtype))))
+                                   : Ref::create(descr_of(operands[i].dtype));
     PyTuple_SET_ITEM(arguments.get(), static_cast<Py_ssize_t>(i), operand.release());
   }
   Ref descr = Ref::steal(PyObject_Call(function.get(), arguments.get(), nullptr));
@@ -151,13 +155,17 @@ std::optional<NumpyLoopInfo> inner_loop(BorrowedRef ufunc, const LoopTypes& type
     NumpyLoopInfo found;
     found.name = info->name == nullptr ? "?" : info->name;
     found.name += '.';
-    for (DType dtype : types.inputs) found.name += reinterpret_cast<PyArray_Descr*>(descr_of(dtype).get())->type;
+    for (DType dtype : types.inputs)
+      found.name += reinterpret_cast<PyArray_Descr*>(descr_of(dtype).get())->type;
     found.name += "->";
-    for (DType dtype : types.outputs) found.name += reinterpret_cast<PyArray_Descr*>(descr_of(dtype).get())->type;
+    for (DType dtype : types.outputs)
+      found.name += reinterpret_cast<PyArray_Descr*>(descr_of(dtype).get())->type;
     static_assert(sizeof(npy_intp) == sizeof(int64_t));
     found.function = reinterpret_cast<void (*)(char**, const int64_t*, const int64_t*, void*)>(
         info->functions[loop]);
-    found.data = info->data == nullptr ? nullptr : const_cast<void*>(static_cast<const void*>(info->data[loop]));
+    found.data = info->data == nullptr
+                     ? nullptr
+                     : const_cast<void*>(static_cast<const void*>(info->data[loop]));
     return found;
   }
   return std::nullopt;

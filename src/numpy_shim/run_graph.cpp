@@ -67,8 +67,8 @@ Ref laid_out(Ref value, const AxisOrder& order) {
   if (same || step == 0) return value;
   PyArray_Descr* descr = PyArray_DESCR(array);
   Py_INCREF(descr);
-  Ref fresh = checked(PyArray_NewFromDescr(&PyArray_Type, descr, rank, PyArray_DIMS(array), strides.data(),
-                                           nullptr, 0, nullptr));
+  Ref fresh = checked(PyArray_NewFromDescr(&PyArray_Type, descr, rank, PyArray_DIMS(array),
+                                           strides.data(), nullptr, 0, nullptr));
   check_status(PyArray_CopyInto(as_array(fresh), array));
   return fresh;
 }
@@ -111,14 +111,17 @@ std::vector<int64_t> GraphRunner::sizes(const std::vector<SizeExpr>& exprs) {
 void GraphRunner::take_extern_item(NodeId id, BorrowedRef item) {
   const Type& type = graph_.node(id).type;
   if (type.value_kind != ValueKind::kArray) return;
-  bool fits = is_exact_ndarray(item) && PyArray_NDIM(as_array(item)) == type.rank() &&
-              dtype_of_descr(reinterpret_cast<PyObject*>(PyArray_DESCR(as_array(item)))) == type.dtype;
+  bool fits =
+      is_exact_ndarray(item) && PyArray_NDIM(as_array(item)) == type.rank() &&
+      dtype_of_descr(reinterpret_cast<PyObject*>(PyArray_DESCR(as_array(item)))) == type.dtype;
   for (int axis = 0; fits && axis < type.rank(); ++axis) {
     const SizeExpr& dim = type.dims[static_cast<size_t>(axis)];
     const int64_t found = PyArray_DIM(as_array(item), axis);
     const auto id_of_symbol = dim.as_symbol();
-    const Symbol* symbol = id_of_symbol ? &graph_.symbols[static_cast<size_t>(*id_of_symbol)] : nullptr;
-    if (symbol != nullptr && symbol->kind == SymbolKind::kExternDim && symbol->input == index_of(id)) {
+    const Symbol* symbol =
+        id_of_symbol ? &graph_.symbols[static_cast<size_t>(*id_of_symbol)] : nullptr;
+    if (symbol != nullptr && symbol->kind == SymbolKind::kExternDim &&
+        symbol->input == index_of(id)) {
       fits = (found == 1) == (symbol->hint == 1);  // the trace took it to broadcast, or not
       symbols_[static_cast<size_t>(*id_of_symbol)] = found;
     } else {
@@ -186,7 +189,8 @@ Ref GraphRunner::compute(NodeId id) {
       const ScalarBits& bits = attr_of<ConstantAttr>(node).value;
       Ref descr = Ref::create(descr_of(bits.dtype));
       auto bytes = bits.bytes;
-      return checked(PyArray_Scalar(bytes.data(), reinterpret_cast<PyArray_Descr*>(descr.get()), nullptr));
+      return checked(
+          PyArray_Scalar(bytes.data(), reinterpret_cast<PyArray_Descr*>(descr.get()), nullptr));
     }
     case Op::kSizeValue:
       return checked(PyLong_FromLongLong(size(attr_of<SizeAttr>(node).value)));
@@ -201,12 +205,13 @@ Ref GraphRunner::compute(NodeId id) {
       Ref column = checked(PyObject_CallMethod(line.get(), "reshape", "O", tuple_of(shape).get()));
       shape.clear();
       for (int64_t dim : dims) shape.push_back(checked(PyLong_FromLongLong(dim)));
-      return checked(PyObject_CallFunction(numpy_attribute("broadcast_to").get(), "OO", column.get(),
-                                           tuple_of(shape).get()));
+      return checked(PyObject_CallFunction(numpy_attribute("broadcast_to").get(), "OO",
+                                           column.get(), tuple_of(shape).get()));
     }
     case Op::kEmpty: {
       auto dims = sizes(node.type.dims);
-      return checked(PyArray_Zeros(static_cast<int>(dims.size()), reinterpret_cast<npy_intp*>(dims.data()),
+      return checked(PyArray_Zeros(static_cast<int>(dims.size()),
+                                   reinterpret_cast<npy_intp*>(dims.data()),
                                    new_descr(node.type.dtype), 0));
     }
     default:
@@ -226,7 +231,8 @@ Ref GraphRunner::elementwise(const Node& node) {
       return checked(PyObject_CallObject(numpy_attribute("where").get(), tuple_of(operands).get()));
     case Op::kReal:
     case Op::kImag:
-      return checked(PyObject_GetAttrString(operands[0].get(), node.op == Op::kReal ? "real" : "imag"));
+      return checked(
+          PyObject_GetAttrString(operands[0].get(), node.op == Op::kReal ? "real" : "imag"));
     case Op::kMakeComplex: {
       Ref real = as_ndarray(operands[0]);
       Ref complex = checked(PyArray_CastToType(as_array(real), new_descr(node.type.dtype), 0));
@@ -274,18 +280,32 @@ Ref GraphRunner::reduction(const Node& node) {
   }
   const char* name = nullptr;
   switch (node.op) {
-    case Op::kReduceSum: name = "add"; break;
-    case Op::kReduceProd: name = "multiply"; break;
-    case Op::kReduceMin: name = "minimum"; break;
-    case Op::kReduceMax: name = "maximum"; break;
-    case Op::kReduceAll: name = "logical_and"; break;
-    case Op::kReduceAny: name = "logical_or"; break;
-    default: NUMLIFT_UNREACHABLE();
+    case Op::kReduceSum:
+      name = "add";
+      break;
+    case Op::kReduceProd:
+      name = "multiply";
+      break;
+    case Op::kReduceMin:
+      name = "minimum";
+      break;
+    case Op::kReduceMax:
+      name = "maximum";
+      break;
+    case Op::kReduceAll:
+      name = "logical_and";
+      break;
+    case Op::kReduceAny:
+      name = "logical_or";
+      break;
+    default:
+      NUMLIFT_UNREACHABLE();
   }
   std::vector<Ref> axis_objects;
   for (int axis : axes) axis_objects.push_back(checked(PyLong_FromLong(axis)));
   Ref reduce = checked(PyObject_GetAttrString(numpy_attribute(name).get(), "reduce"));
-  return checked(PyObject_CallFunction(reduce.get(), "OOO", operand.get(), tuple_of(axis_objects).get(),
+  return checked(PyObject_CallFunction(reduce.get(), "OOO", operand.get(),
+                                       tuple_of(axis_objects).get(),
                                        descr_of(node.type.dtype).get()));
 }
 
@@ -298,8 +318,8 @@ Ref GraphRunner::view(const Node& node, BorrowedRef operand) {
     return checked(PyArray_Newshape(as_array(source), &shape, NPY_CORDER));
   }
   if (node.op == Op::kPartView) {
-    return checked(PyObject_GetAttrString(source.get(),
-                                          attr_of<PartAttr>(node).imaginary ? "imag" : "real"));
+    return checked(
+        PyObject_GetAttrString(source.get(), attr_of<PartAttr>(node).imaginary ? "imag" : "real"));
   }
   const IndexMap& map = attr_of<ViewAttr>(node).map;
   std::vector<npy_intp> strides(dims.size(), 0);
@@ -314,10 +334,10 @@ Ref GraphRunner::view(const Node& node, BorrowedRef operand) {
   const bool empty = std::find(dims.begin(), dims.end(), 0) != dims.end();
   PyArray_Descr* descr = PyArray_DESCR(as_array(source));
   Py_INCREF(descr);
-  Ref result = checked(PyArray_NewFromDescr(
-      &PyArray_Type, descr, rank, reinterpret_cast<npy_intp*>(dims.data()), strides.data(),
-      PyArray_BYTES(as_array(source)) + (empty ? 0 : offset),
-      PyArray_FLAGS(as_array(source)) & NPY_ARRAY_WRITEABLE, nullptr));
+  Ref result = checked(
+      PyArray_NewFromDescr(&PyArray_Type, descr, rank, reinterpret_cast<npy_intp*>(dims.data()),
+                           strides.data(), PyArray_BYTES(as_array(source)) + (empty ? 0 : offset),
+                           PyArray_FLAGS(as_array(source)) & NPY_ARRAY_WRITEABLE, nullptr));
   check_status(PyArray_SetBaseObject(as_array(result), Ref(source).release()));
   return result;
 }
@@ -330,7 +350,8 @@ Ref GraphRunner::through_views(NodeId place, NodeId root, BorrowedRef buffer) {
 
 Ref GraphRunner::store(const Node& node) {
   NodeId root = node.operands[0];
-  while (op_info(graph_.node(root).op).op_class == OpClass::kView) root = graph_.node(root).operands[0];
+  while (op_info(graph_.node(root).op).op_class == OpClass::kView)
+    root = graph_.node(root).operands[0];
   Ref before = as_ndarray(value(root));
   Ref after = checked(PyArray_NewCopy(as_array(before), NPY_KEEPORDER));
   Ref place = through_views(node.operands[0], root, after);

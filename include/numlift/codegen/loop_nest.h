@@ -78,9 +78,10 @@ struct Item {
 
 struct Loop {
   SizeExpr extent;
-  bool parallel = false;   // worth running on several threads (root loops only)
-  bool vector = false;     // iterations are the lanes of vectors; at most one on a path from the root
-  bool reduction = false;  // its iterations are combined by a reduction (its own or an outer loop's)
+  bool parallel = false;  // worth running on several threads (root loops only)
+  bool vector = false;  // iterations are the lanes of vectors; at most one on a path from the root
+  bool reduction =
+      false;  // its iterations are combined by a reduction (its own or an outer loop's)
   std::vector<Item> body;
   std::vector<Reduction> reductions;  // carried by this loop
 };

@@ -1,5 +1,5 @@
-// A program: one compiled graph. What the host (numpy_shim) must prepare before a run, the one native
-// function, and where the results are.
+// A program: one compiled graph. What the host (numpy_shim) must prepare before a run, the one
+// native function, and where the results are.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,8 @@ struct Buffer {
     kArray,    // a fresh NumPy array that the host allocates (result, extern operand)
     kScalar,   // room for one element in the frame (a NumPy or Python scalar result)
     kTemp,     // scratch of the program, not seen by Python: `slot`
-    kPrivate,  // scratch of one iteration of the parallel root loop that uses it (each thread has its own)
+    kPrivate,  // scratch of one iteration of the parallel root loop that uses it (each thread has
+               // its own)
     kExtern,   // memory of the array that extern item `node` gave; the host fills in the pointer
   };
   Kind kind = Kind::kTemp;
@@ -33,21 +34,21 @@ struct Buffer {
   AxisOrder order;                // kArray
   uint32_t input = 0;             // kInput
   NodeId node = kNoNode;          // the first version's node
-  uint32_t slot = 0;              // kTemp: index into Program::temp_slot_bytes; disjoint lives share one
-  SizeExpr bytes;                 // kTemp, kPrivate
-  bool stored_to = false;         // kInput: the program writes it
+  uint32_t slot = 0;       // kTemp: index into Program::temp_slot_bytes; disjoint lives share one
+  SizeExpr bytes;          // kTemp, kPrivate
+  bool stored_to = false;  // kInput: the program writes it
 };
 
 // How the host makes the Python object for a graph value (an output or an extern operand).
 struct ValueRef {
   enum class Kind : uint8_t {
-    kBufferArray,   // the array object of `buffer` itself (kArray, or kExtern: the object it gave)
-    kInputObject,   // the caller's own object, input `input`
-    kView,          // a new view: base object of `buffer`, `offset`, `dims`, `strides` (bytes)
-    kNumpyScalar,   // NumPy scalar from `buffer` (kScalar) at offset 0
-    kPyScalar,      // Python bool, int, float or complex from `buffer`
-    kSize,          // Python int of value `size`
-    kObject,        // the object that extern node `node` gave
+    kBufferArray,  // the array object of `buffer` itself (kArray, or kExtern: the object it gave)
+    kInputObject,  // the caller's own object, input `input`
+    kView,         // a new view: base object of `buffer`, `offset`, `dims`, `strides` (bytes)
+    kNumpyScalar,  // NumPy scalar from `buffer` (kScalar) at offset 0
+    kPyScalar,     // Python bool, int, float or complex from `buffer`
+    kSize,         // Python int of value `size`
+    kObject,       // the object that extern node `node` gave
   };
   Kind kind = Kind::kBufferArray;
   BufferId buffer{};
@@ -59,18 +60,19 @@ struct ValueRef {
   SizeExpr size;
 };
 
-// Steps in order. The native function runs them all; the host needs ExternStep to answer the callback.
+// Steps in order. The native function runs them all; the host needs ExternStep to answer the
+// callback.
 struct NestStep {
   LoopNest nest;
 };
 struct ExternStep {
-  NodeId node = kNoNode;           // the Extern node
-  uint32_t call = 0;               // index into Graph::externs
+  NodeId node = kNoNode;  // the Extern node
+  uint32_t call = 0;      // index into Graph::externs
   std::vector<ValueRef> operands;
-  // ExternItem nodes that read it, in node order, each with its buffer when it is an array or scalar.
-  // The host checks type, dtype and rank against the node's type (else kRestart), sets the data
-  // pointer, and fills the kExternDim symbols of the item; strides must be C contiguous (the host
-  // copies when they are not).
+  // ExternItem nodes that read it, in node order, each with its buffer when it is an array or
+  // scalar. The host checks type, dtype and rank against the node's type (else kRestart), sets the
+  // data pointer, and fills the kExternDim symbols of the item; strides must be C contiguous (the
+  // host copies when they are not).
   std::vector<std::pair<NodeId, BufferId>> items;
 };
 // One of NumPy's inner loops over whole buffers: C contiguous operands and result of one size.
@@ -89,13 +91,13 @@ struct AllocateStep {
 using Step = std::variant<NestStep, ExternStep, NumpyLoopStep, AllocateStep>;
 
 struct Program {
-  Graph graph;  // after the passes
-  std::vector<Buffer> buffers;                // by BufferId
+  Graph graph;                  // after the passes
+  std::vector<Buffer> buffers;  // by BufferId
   std::vector<SizeExpr> temp_slot_bytes;
-  std::vector<bool> allocate_late;            // by BufferId: by AllocateStep, not before the run
+  std::vector<bool> allocate_late;  // by BufferId: by AllocateStep, not before the run
   std::vector<Step> steps;
-  std::vector<ValueRef> outputs;              // by position in Graph::outputs
-  bool may_restart = false;                   // has floating-point checks, externs, casts that may fail
+  std::vector<ValueRef> outputs;  // by position in Graph::outputs
+  bool may_restart = false;       // has floating-point checks, externs, casts that may fail
   int kernel_count = 0;
 };
 

@@ -1,6 +1,6 @@
-// Bytecode in canonical form (src/frame_eval/cpython/canonical.def), decoded from and encoded to the
-// running CPython. Together with frame access this is the only part of the project that knows which
-// Python it runs on: PY_VERSION_HEX stands in src/frame_eval/cpython/ alone.
+// Bytecode in canonical form (src/frame_eval/cpython/canonical.def), decoded from and encoded to
+// the running CPython. Together with frame access this is the only part of the project that knows
+// which Python it runs on: PY_VERSION_HEX stands in src/frame_eval/cpython/ alone.
 #pragma once
 
 #include "numlift/py/python.h"
@@ -34,13 +34,13 @@ struct Instruction {
   bool flag = false;
   bool flag2 = false;
   int32_t arg = 0;
-  int32_t target = kNoTarget;      // instruction index, jumps only
-  int32_t handler = kNoTarget;     // index into Bytecode::handlers, or kNoTarget
-  uint32_t unit = 0;               // where it starts in the original code, in 2-byte units, with
-                                   // EXTENDED_ARG; the second of a split pair has the first's
+  int32_t target = kNoTarget;   // instruction index, jumps only
+  int32_t handler = kNoTarget;  // index into Bytecode::handlers, or kNoTarget
+  uint32_t unit = 0;            // where it starts in the original code, in 2-byte units, with
+                                // EXTENDED_ARG; the second of a split pair has the first's
   Position position;
-  BorrowedRef constant;            // LoadConst, ReturnConst, KwNames
-  BorrowedRef name;                // names and attribute names
+  BorrowedRef constant;  // LoadConst, ReturnConst, KwNames
+  BorrowedRef name;      // names and attribute names
 };
 
 struct Handler {
@@ -53,8 +53,8 @@ struct Bytecode {
   Ref code;  // owns constants and names that instructions borrow
   std::vector<Instruction> instructions;
   std::vector<Handler> handlers;
-  int nlocals = 0;      // slots of plain locals (arguments included)
-  int nslots = 0;       // locals + cells + free variables
+  int nlocals = 0;  // slots of plain locals (arguments included)
+  int nslots = 0;   // locals + cells + free variables
   int stack_size = 0;
   std::vector<Ref> kept;  // constants that the decoder made (small ints and the like)
 };

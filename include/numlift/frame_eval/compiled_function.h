@@ -27,8 +27,8 @@ struct CompileOptions {
 // Makes the type; called once when the module is imported. `unsupported`: numlift.Unsupported.
 void initialize_compiled_function(BorrowedRef unsupported);
 PyTypeObject* compiled_function_type();
-// `callable`: any callable; what is no Python function (or bound method, or object whose class has a
-// Python __call__) is called plainly.
+// `callable`: any callable; what is no Python function (or bound method, or object whose class has
+// a Python __call__) is called plainly.
 Ref make_compiled_function(BorrowedRef callable, const CompileOptions& options);
 
 // The original callable; null when `object` is no CompiledFunction.

@@ -18,7 +18,13 @@ namespace numlift::frame_eval {
 // A run-time input of the program: an array, or a scalar (symbols of kind kInt name theirs too).
 struct InputSpec {
   guards::SourcePtr source;
-  enum class Kind : uint8_t { kArray, kNumpyScalar, kPyFloat, kPyComplex, kPyInt } kind = Kind::kArray;
+  enum class Kind : uint8_t {
+    kArray,
+    kNumpyScalar,
+    kPyFloat,
+    kPyComplex,
+    kPyInt
+  } kind = Kind::kArray;
   DType dtype = DType::kFloat64;
   bool stored_to = false;
 };
@@ -30,8 +36,11 @@ struct RecipeNode {
     kOutput,    // Graph::outputs[index]
     kConstant,  // `object`
     kSource,    // what `source` reads at the time of the call
-    kTuple, kList, kSet, kDict,  // of `children` (dict: key, value, key, value)
-    kSlice,     // three children
+    kTuple,
+    kList,
+    kSet,
+    kDict,        // of `children` (dict: key, value, key, value)
+    kSlice,       // three children
     kNamedTuple,  // `object` is the class (a tuple subclass without state of its own)
   };
   Kind kind = Kind::kConstant;
@@ -45,13 +54,13 @@ struct RecipeNode {
 // Built-in call of an extern node: callable, and where each argument comes from.
 struct ExternRecipe {
   Ref callable;
-  // Positional arguments first, then one per keyword name. Leaves: kOutput with index = position in the
-  // extern node's operands; kConstant; containers of these.
+  // Positional arguments first, then one per keyword name. Leaves: kOutput with index = position in
+  // the extern node's operands; kConstant; containers of these.
   std::vector<RecipeNode> nodes;
   std::vector<uint32_t> arguments;
   Ref keyword_names;  // tuple or null
-  // What the result was like in the trial call beside its arrays and scalars: each container's exact
-  // type and length, and where None was. The run must find the same, or restart.
+  // What the result was like in the trial call beside its arrays and scalars: each container's
+  // exact type and length, and where None was. The run must find the same, or restart.
   struct ResultPart {
     std::vector<int> path;
     Ref type;
@@ -64,14 +73,14 @@ struct TraceResult {
   Graph graph;
   std::vector<guards::Guard> guards;
   std::vector<InputSpec> inputs;
-  std::vector<RecipeNode> recipe;  // the last node is the result
+  std::vector<RecipeNode> recipe;     // the last node is the result
   std::vector<ExternRecipe> externs;  // by index into Graph::externs
 };
 
 // Why a call is left to CPython, for people.
 struct BreakInfo {
-  std::string category;     // id in break_reasons.def
-  std::string reason;       // what happened, with the names and types involved
+  std::string category;  // id in break_reasons.def
+  std::string reason;    // what happened, with the names and types involved
   std::string file, function;
   int line = 0;
 };

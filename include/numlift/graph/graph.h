@@ -85,7 +85,8 @@ struct ViewAttr {
   bool operator==(const ViewAttr&) const = default;
 };
 // Reshape has no attribute beside its type: elements in C order of the logical indices. When the
-// operand must be memory (it is stored through, or returned as a view), that memory is C contiguous.
+// operand must be memory (it is stored through, or returned as a view), that memory is C
+// contiguous.
 struct PartAttr {
   bool imaginary = false;
   bool operator==(const PartAttr&) const = default;
@@ -130,9 +131,9 @@ struct Node {
   std::vector<NodeId> operands;
   Attr attr;
   Type type;
-  AxisOrder order;         // memory order, if it is materialised as a fresh array
+  AxisOrder order;  // memory order, if it is materialised as a fresh array
   uint8_t fp_checks = kFpNone;
-  uint32_t location = 0;   // index into Graph::locations
+  uint32_t location = 0;  // index into Graph::locations
 };
 
 struct SourceLocation {
@@ -143,10 +144,10 @@ struct SourceLocation {
 };
 
 enum class SymbolKind : uint8_t {
-  kDim,         // dimension `axis` of array input `input`
-  kStride,      // stride in bytes of axis `axis` of array input `input`
-  kInt,         // the Python int that is input `input`
-  kExternDim,   // dimension `axis` of the array that node `input` (an ExternItem) gave
+  kDim,        // dimension `axis` of array input `input`
+  kStride,     // stride in bytes of axis `axis` of array input `input`
+  kInt,        // the Python int that is input `input`
+  kExternDim,  // dimension `axis` of the array that node `input` (an ExternItem) gave
 };
 
 struct Symbol {
@@ -165,14 +166,19 @@ struct NumpyLoopInfo {
 };
 
 struct ExternInfo {
-  std::string name;          // "numpy.linalg.det"
-  bool pure = true;          // result depends on the operands only and shares no memory with them
+  std::string name;  // "numpy.linalg.det"
+  bool pure = true;  // result depends on the operands only and shares no memory with them
   bool may_raise = true;
 };
 
 // A condition on sizes that every run of the program must meet (an entry guard).
 struct SizeGuard {
-  enum class Relation : uint8_t { kEqual, kNotEqual, kLess, kLessEqual } relation = Relation::kEqual;
+  enum class Relation : uint8_t {
+    kEqual,
+    kNotEqual,
+    kLess,
+    kLessEqual
+  } relation = Relation::kEqual;
   SizeExpr left, right;
   std::string reason;  // for people: "operands of add have equal sizes along axis 1"
   bool operator==(const SizeGuard&) const = default;
@@ -182,7 +188,7 @@ class Graph {
  public:
   std::string name;
   std::vector<SourceLocation> locations{SourceLocation{}};
-  std::vector<Symbol> symbols;       // by SymbolId
+  std::vector<Symbol> symbols;  // by SymbolId
   std::vector<NumpyLoopInfo> loops;
   std::vector<ExternInfo> externs;
   std::vector<SizeGuard> size_guards;
@@ -200,7 +206,8 @@ class Graph {
   void compact(const std::vector<bool>& keep);
 
   std::vector<int64_t> symbol_hints() const;
-  // The buffer that a version belongs to: its first version. Follows Store, View, Reshape, PartView.
+  // The buffer that a version belongs to: its first version. Follows Store, View, Reshape,
+  // PartView.
   NodeId buffer_of(NodeId id) const;
 
  private:

@@ -1,4 +1,5 @@
-// Graph passes. Each keeps the meaning of the graph exactly (values bit for bit, warnings, effects).
+// Graph passes. Each keeps the meaning of the graph exactly (values bit for bit, warnings,
+// effects).
 #pragma once
 
 #include "numlift/graph/graph.h"

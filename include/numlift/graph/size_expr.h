@@ -5,7 +5,8 @@
 // minimum or maximum of two expressions. Equal canonical forms are equal values, so that
 // operator== proves "always equal" (it may miss some equalities, never claims a false one).
 // Values are int64; evaluate() reports overflow, and arithmetic on expressions throws
-// SizeOverflowError when a coefficient would not fit (the caller leaves the value out of the graph).
+// SizeOverflowError when a coefficient would not fit (the caller leaves the value out of the
+// graph).
 #pragma once
 
 #include <cstdint>
@@ -81,7 +82,7 @@ class SizeExpr {
 
 struct SizeExpr::Atom {
   AtomKind kind;
-  SymbolId symbol{};   // kSymbol
+  SymbolId symbol{};     // kSymbol
   SizeExpr left, right;  // the others
 };
 

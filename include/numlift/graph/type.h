@@ -11,19 +11,19 @@
 namespace numlift {
 
 // enumerator, text, item size in bytes, kind, NumPy type character
-#define NUMLIFT_DTYPES(X)         \
-  X(Bool, "b8", 1, kBool, '?')    \
-  X(Int8, "i8", 1, kSigned, 'b')  \
-  X(Int16, "i16", 2, kSigned, 'h') \
-  X(Int32, "i32", 4, kSigned, 'i') \
-  X(Int64, "i64", 8, kSigned, 'l') \
-  X(UInt8, "u8", 1, kUnsigned, 'B') \
-  X(UInt16, "u16", 2, kUnsigned, 'H') \
-  X(UInt32, "u32", 4, kUnsigned, 'I') \
-  X(UInt64, "u64", 8, kUnsigned, 'L') \
-  X(Float16, "f16", 2, kFloat, 'e') \
-  X(Float32, "f32", 4, kFloat, 'f') \
-  X(Float64, "f64", 8, kFloat, 'd') \
+#define NUMLIFT_DTYPES(X)               \
+  X(Bool, "b8", 1, kBool, '?')          \
+  X(Int8, "i8", 1, kSigned, 'b')        \
+  X(Int16, "i16", 2, kSigned, 'h')      \
+  X(Int32, "i32", 4, kSigned, 'i')      \
+  X(Int64, "i64", 8, kSigned, 'l')      \
+  X(UInt8, "u8", 1, kUnsigned, 'B')     \
+  X(UInt16, "u16", 2, kUnsigned, 'H')   \
+  X(UInt32, "u32", 4, kUnsigned, 'I')   \
+  X(UInt64, "u64", 8, kUnsigned, 'L')   \
+  X(Float16, "f16", 2, kFloat, 'e')     \
+  X(Float32, "f32", 4, kFloat, 'f')     \
+  X(Float64, "f64", 8, kFloat, 'd')     \
   X(Complex64, "c64", 8, kComplex, 'F') \
   X(Complex128, "c128", 16, kComplex, 'D')
 

@@ -20,24 +20,39 @@ struct ArrayClass {
   uint64_t size_one = 0;
   // kC, kF: the NumPy flag (kC when both). kStrided: neither.
   enum class Layout : uint8_t { kC, kF, kStrided } layout = Layout::kC;
-  // kStrided: axes with size not 1 sorted by absolute stride, slowest first (ties: lower axis first).
+  // kStrided: axes with size not 1 sorted by absolute stride, slowest first (ties: lower axis
+  // first).
   AxisOrder stride_order;
   // kStrided: the last axis in stride_order steps by exactly the item size.
   bool unit_inner = false;
-  bool writeable = true;       // must be so only when the program stores to it
+  bool writeable = true;  // must be so only when the program stores to it
   bool operator==(const ArrayClass&) const = default;
 };
 
-struct IsObject { Ref object; };                      // identity
-struct HasType { Ref type; };                         // exact type
-struct EqualsConstant { Ref value; };                 // exact type and equal: int, float (bits), str, bytes, bool, None, tuples of these
-struct IsArray { ArrayClass array_class; };           // exact ndarray, aligned, native byte order
-struct IsOpaqueArray {};                              // exact ndarray that classify_array refuses
-struct IsInt64 {};                                    // exact int that fits in int64
-struct HasLength { int64_t length; };                 // exact tuple, list or dict of this length
-struct HasKeys { Ref keys; };                         // exact dict with just these keys (a tuple), in this order: identical or equal str
-struct FunctionIs { Ref code, defaults, kwdefaults; };  // __code__, __defaults__, __kwdefaults__ unchanged (identity)
-struct IsAbsent {};                                   // the source can't be read (e.g. global shadows a builtin)
+struct IsObject {
+  Ref object;
+};  // identity
+struct HasType {
+  Ref type;
+};  // exact type
+struct EqualsConstant {
+  Ref value;
+};  // exact type and equal: int, float (bits), str, bytes, bool, None, tuples of these
+struct IsArray {
+  ArrayClass array_class;
+};                        // exact ndarray, aligned, native byte order
+struct IsOpaqueArray {};  // exact ndarray that classify_array refuses
+struct IsInt64 {};        // exact int that fits in int64
+struct HasLength {
+  int64_t length;
+};  // exact tuple, list or dict of this length
+struct HasKeys {
+  Ref keys;
+};  // exact dict with just these keys (a tuple), in this order: identical or equal str
+struct FunctionIs {
+  Ref code, defaults, kwdefaults;
+};                   // __code__, __defaults__, __kwdefaults__ unchanged (identity)
+struct IsAbsent {};  // the source can't be read (e.g. global shadows a builtin)
 
 using Predicate = std::variant<IsObject, HasType, EqualsConstant, IsArray, IsOpaqueArray, IsInt64,
                                HasLength, HasKeys, FunctionIs, IsAbsent>;
@@ -50,8 +65,8 @@ struct Guard {
 
 // "dtype f64, rank 2, C contiguous"
 std::string predicate_text(const Predicate& predicate);
-// The class of an array that is there now; false when it is not an exact, aligned, native ndarray of
-// one of our dtypes, or has overlapping elements (a zero stride along an axis longer than 1).
+// The class of an array that is there now; false when it is not an exact, aligned, native ndarray
+// of one of our dtypes, or has overlapping elements (a zero stride along an axis longer than 1).
 bool classify_array(BorrowedRef object, ArrayClass* out);
 
 }  // namespace numlift::guards

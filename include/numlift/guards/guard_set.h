@@ -28,14 +28,19 @@ class CompiledSize {
   // False on overflow or division by 0.
   bool evaluate(std::span<const int64_t> symbols, int64_t* out) const {
     switch (form_) {
-      case Form::kConstant: *out = constant_; return true;
-      case Form::kSymbol: *out = symbols[symbol_]; return true;
+      case Form::kConstant:
+        *out = constant_;
+        return true;
+      case Form::kSymbol:
+        *out = symbols[symbol_];
+        return true;
       case Form::kLinear: {
         int64_t product;
         return !__builtin_mul_overflow(symbols[symbol_], coefficient_, &product) &&
                !__builtin_add_overflow(product, constant_, out);
       }
-      case Form::kGeneral: return evaluate_general(symbols, out);
+      case Form::kGeneral:
+        return evaluate_general(symbols, out);
     }
     return false;
   }
@@ -77,8 +82,8 @@ class GuardSet {
   bool is_argument(uint32_t input) const;
   // slots: slot_count() entries, symbols: symbol_count(). Both are filled when it holds.
   bool check(const CallInputs& inputs, PyObject** slots, int64_t* symbols);
-  // The first guard that does not hold, with the value found: "x is dtype f64, rank 2, C contiguous;
-  // expected dtype f32 … (…)". "" when all hold.
+  // The first guard that does not hold, with the value found: "x is dtype f64, rank 2, C
+  // contiguous; expected dtype f32 … (…)". "" when all hold.
   std::string explain_miss(const CallInputs& inputs);
   // One line a guard, in the order of checking.
   std::vector<std::string> texts() const;
@@ -93,13 +98,13 @@ class GuardSet {
   };
   struct Step {
     enum class Kind : uint8_t {
-      kRead,         // slots[slot] = source
-      kStatic,       // the static slots and the guards on them
-      kCheck,        // predicate of guard `index` on slots[slot]
-      kArray,        // the same, for IsArray
-      kType,         // the same, for HasType
-      kSymbol,       // symbols[index] from slots[slot]
-      kSize,         // size guard `index`
+      kRead,    // slots[slot] = source
+      kStatic,  // the static slots and the guards on them
+      kCheck,   // predicate of guard `index` on slots[slot]
+      kArray,   // the same, for IsArray
+      kType,    // the same, for HasType
+      kSymbol,  // symbols[index] from slots[slot]
+      kSize,    // size guard `index`
     } kind = Kind::kRead;
     bool writeable = false;  // kArray: the program stores to it
     uint8_t axis = 0;
@@ -122,15 +127,15 @@ class GuardSet {
   BorrowedRef read_slot(uint32_t slot, const CallInputs& inputs, PyObject* const* slots) const;
 
   std::vector<Guard> guards_;
-  std::vector<uint32_t> guard_slots_;    // by guard
-  std::vector<bool> guard_writeable_;    // by guard
+  std::vector<uint32_t> guard_slots_;  // by guard
+  std::vector<bool> guard_writeable_;  // by guard
   std::vector<Slot> slots_;
-  std::vector<bool> read_emitted_;       // by slot, while steps_ is built
+  std::vector<bool> read_emitted_;  // by slot, while steps_ is built
   std::vector<Step> steps_;
-  std::vector<uint32_t> static_slots_;   // parents first
+  std::vector<uint32_t> static_slots_;  // parents first
   std::vector<uint32_t> static_guards_;
-  bool static_read_ = false;              // they have been: with no dict to watch nothing else tells
-  std::vector<PyObject*> static_values_; // by position in static_slots_; alive while versions hold
+  bool static_read_ = false;  // they have been: with no dict to watch nothing else tells
+  std::vector<PyObject*> static_values_;  // by position in static_slots_; alive while versions hold
   std::vector<WatchedDict> static_dicts_;
   std::vector<uint32_t> input_slots_;
   std::vector<SizeGuard> size_guards_;
@@ -143,12 +148,15 @@ bool holds(const Predicate& predicate, BorrowedRef value, bool must_be_writeable
 // What was found, in the words of the predicate: "dtype f64, rank 1, C contiguous", "type int".
 std::string found_text(const Predicate& predicate, BorrowedRef value);
 
-// Calls `visit` once for each object reference that these own (sources shared inside are visited once).
+// Calls `visit` once for each object reference that these own (sources shared inside are visited
+// once).
 using RefVisitor = std::function<void(const Ref&)>;
 class RefCollector {
  public:
   explicit RefCollector(RefVisitor visit) : visit_(std::move(visit)) {}
-  void add(const Ref& ref) { if (ref) visit_(ref); }
+  void add(const Ref& ref) {
+    if (ref) visit_(ref);
+  }
   void add(const SourcePtr& source);
   void add(const Guard& guard);
 

@@ -26,14 +26,16 @@ struct CallInputs {
 class Source {
  public:
   enum class Kind : uint8_t {
-    kArgument,   // arguments[index]
-    kGlobal,     // key `name` of the dict `object` (some function's globals, or builtins when absent there)
-    kClosure,    // content of cell `index` of parent's __closure__; no parent: of the called function
-    kAttribute,  // parent.name, only where reading it runs no user code: a module's dict; an instance's
-                 // dict, else its type's attribute as the class holds it (not bound); a type's likewise
-    kItem,       // parent[index] of an exact tuple or list
-    kDictItem,   // parent[object] of an exact dict
-    kConstant,   // `object` itself: always there, never guarded
+    kArgument,  // arguments[index]
+    kGlobal,    // key `name` of the dict `object` (some function's globals, or builtins when absent
+                // there)
+    kClosure,  // content of cell `index` of parent's __closure__; no parent: of the called function
+    kAttribute,  // parent.name, only where reading it runs no user code: a module's dict; an
+                 // instance's dict, else its type's attribute as the class holds it (not bound); a
+                 // type's likewise
+    kItem,      // parent[index] of an exact tuple or list
+    kDictItem,  // parent[object] of an exact dict
+    kConstant,  // `object` itself: always there, never guarded
   };
   Kind kind = Kind::kConstant;
   SourcePtr parent;
@@ -49,8 +51,8 @@ class Source {
   static SourcePtr dict_item(SourcePtr parent, BorrowedRef key);
   static SourcePtr constant(BorrowedRef object);
 
-  // Borrowed: alive as long as the object it was read from is not changed. Null when it is not there
-  // any more; sets no error, runs no user code.
+  // Borrowed: alive as long as the object it was read from is not changed. Null when it is not
+  // there any more; sets no error, runs no user code.
   BorrowedRef read(const CallInputs& inputs) const;
   // One step of it: `owner` is what the parent reads (null without a parent).
   BorrowedRef read_from(BorrowedRef owner, const CallInputs& inputs) const;

@@ -1,8 +1,8 @@
 // The one caching allocator for results and temporaries.
 //
-// Fresh pages are the hidden cost of large arrays (docs/design.md, Memory), so freed blocks are kept:
-// small ones in free lists by size class, big ones (from 1 MiB) up to options().cache_limit_bytes.
-// All blocks are aligned to 64 bytes. Thread safe; needs no GIL.
+// Fresh pages are the hidden cost of large arrays (docs/design.md, Memory), so freed blocks are
+// kept: small ones in free lists by size class, big ones (from 1 MiB) up to
+// options().cache_limit_bytes. All blocks are aligned to 64 bytes. Thread safe; needs no GIL.
 #pragma once
 
 #include "numlift/py/python.h"

@@ -11,8 +11,9 @@
 namespace numlift::numpy_shim {
 
 struct ErrState {
-  uint8_t fp_checks = kFpAll;  // conditions that NumPy would report in any way (warn, raise, call, …)
-  bool underflow = false;      // underflow would be reported: nothing is compiled under such a state
+  uint8_t fp_checks =
+      kFpAll;              // conditions that NumPy would report in any way (warn, raise, call, …)
+  bool underflow = false;  // underflow would be reported: nothing is compiled under such a state
   bool operator==(const ErrState&) const = default;
 };
 

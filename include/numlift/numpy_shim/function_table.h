@@ -1,5 +1,5 @@
-// Each public NumPy function and ndarray method in one table (functions.def): compiled natively, called
-// inside the program (extern), or left to CPython (break).
+// Each public NumPy function and ndarray method in one table (functions.def): compiled natively,
+// called inside the program (extern), or left to CPython (break).
 #pragma once
 
 #include "numlift/py/python.h"
@@ -23,16 +23,16 @@ struct Parameter {
 };
 
 struct FunctionEntry {
-  uint32_t row = 0;     // position in functions.def
-  std::string path;     // "numpy.linalg.norm"; "ndarray.sum" for methods
+  uint32_t row = 0;  // position in functions.def
+  std::string path;  // "numpy.linalg.norm"; "ndarray.sum" for methods
   Tier tier = Tier::kBreak;
-  std::string reason;   // kBreak: why
+  std::string reason;  // kBreak: why
   // Empty for externs whose arguments need no look.
   std::vector<Parameter> parameters;
 };
 
-// By identity of the object; aliases are found too. Null: not in the table. The table is filled at the
-// first call (throws PyError). Rows for names that the installed NumPy lacks are left out.
+// By identity of the object; aliases are found too. Null: not in the table. The table is filled at
+// the first call (throws PyError). Rows for names that the installed NumPy lacks are left out.
 const FunctionEntry* find_function(BorrowedRef callable);
 const FunctionEntry* find_method(std::string_view name);
 const std::vector<FunctionEntry>& function_table();

@@ -10,8 +10,8 @@
 
 namespace numlift::numpy_shim {
 
-// An array that owns `data` (a pool block, taken over also when this throws). strides null: C order.
-// Arrays without elements get NumPy's own strides. Throws PyError.
+// An array that owns `data` (a pool block, taken over also when this throws). strides null: C
+// order. Arrays without elements get NumPy's own strides. Throws PyError.
 Ref make_array(DType dtype, int rank, const int64_t* dims, const int64_t* strides, void* data);
 // Bytes of an array with these dims; -1 on overflow or when a dim is negative.
 int64_t array_bytes(DType dtype, int rank, const int64_t* dims);

@@ -1,5 +1,5 @@
-// The slow reference back end: a graph evaluated node by node with NumPy. It is the definition of what
-// the ops mean, what tells faults of tracing from faults of code generation (backend="graph",
+// The slow reference back end: a graph evaluated node by node with NumPy. It is the definition of
+// what the ops mean, what tells faults of tracing from faults of code generation (backend="graph",
 // backend="eager"), and how the tracer learns present values.
 #pragma once
 

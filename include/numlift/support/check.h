@@ -21,9 +21,9 @@ class InternalError : public std::logic_error {
 
 }  // namespace numlift
 
-#define NUMLIFT_CHECK(condition, ...)                                             \
-  do {                                                                            \
-    if (!(condition)) [[unlikely]]                                                \
+#define NUMLIFT_CHECK(condition, ...)                                                  \
+  do {                                                                                 \
+    if (!(condition)) [[unlikely]]                                                     \
       ::numlift::fail_check(__FILE__, __LINE__, #condition, fmt::format(__VA_ARGS__)); \
   } while (false)
 

@@ -18,8 +18,9 @@ void classify(const char* slot, uint32_t lanes, uint8_t* classes) {
     Bits bits;
     __builtin_memcpy(&bits, slot + i * sizeof(Bits), sizeof bits);
     bits &= kMagnitude;
-    classes[i] = static_cast<uint8_t>((bits > kInfinity ? kNan : 0) |
-                                      (bits == kInfinity ? kInfinite : 0) | (bits == 0 ? kZero : 0));
+    classes[i] =
+        static_cast<uint8_t>((bits > kInfinity ? kNan : 0) | (bits == kInfinity ? kInfinite : 0) |
+                             (bits == 0 ? kZero : 0));
   }
 }
 
@@ -30,8 +31,8 @@ bool suspicious(const WatchedOp& op, uint8_t result, uint8_t operands, bool by_z
     if (!excused) return true;
   }
   if (!(result & kInfinite) || (operands & (kNan | kInfinite))) return false;
-  const bool divide = op.infinity == WatchedOp::kMeansDivide ||
-                      (op.infinity == WatchedOp::kMeansEither && by_zero);
+  const bool divide =
+      op.infinity == WatchedOp::kMeansDivide || (op.infinity == WatchedOp::kMeansEither && by_zero);
   return (op.fp_checks & (divide ? kFpDivide : kFpOver)) != 0;
 }
 

@@ -1,5 +1,6 @@
-// Reductions down the rows of row-major data. As scheduled, a vector loop over columns holds the loop
-// over rows; here the two are interchanged within tiles of columns, so that rows are read along.
+// Reductions down the rows of row-major data. As scheduled, a vector loop over columns holds the
+// loop over rows; here the two are interchanged within tiles of columns, so that rows are read
+// along.
 #include <algorithm>
 
 #include "emit_nest.h"

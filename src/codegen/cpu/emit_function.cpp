@@ -88,9 +88,8 @@ llvm::Value* FunctionEmitter::emit_atom(const SizeExpr::Atom& atom) {
         if (known == self) return value;
       llvm::Value* address = entry_.CreateConstGEP1_64(entry_.getInt64Ty(), frame_field(0),
                                                        static_cast<uint64_t>(atom.symbol));
-      llvm::Value* value =
-          entry_.CreateLoad(entry_.getInt64Ty(), address,
-                            "s" + std::to_string(static_cast<uint32_t>(atom.symbol)));
+      llvm::Value* value = entry_.CreateLoad(
+          entry_.getInt64Ty(), address, "s" + std::to_string(static_cast<uint32_t>(atom.symbol)));
       sizes_.emplace_back(self, value);
       return value;
     }
@@ -116,9 +115,9 @@ llvm::Value* FunctionEmitter::emit_division(const SizeExpr::Atom& atom) {
   llvm::Value* divisor = entry_.CreateSelect(odd, entry_.getInt64(1), b);
   llvm::Value* quotient = entry_.CreateSDiv(a, divisor);
   llvm::Value* rest = entry_.CreateSub(a, entry_.CreateMul(quotient, divisor));
-  llvm::Value* adjust = entry_.CreateAnd(
-      entry_.CreateICmpNE(rest, entry_.getInt64(0)),
-      entry_.CreateICmpSLT(entry_.CreateXor(rest, divisor), entry_.getInt64(0)));
+  llvm::Value* adjust =
+      entry_.CreateAnd(entry_.CreateICmpNE(rest, entry_.getInt64(0)),
+                       entry_.CreateICmpSLT(entry_.CreateXor(rest, divisor), entry_.getInt64(0)));
   if (atom.kind == SizeExpr::AtomKind::kFloorMod)
     return entry_.CreateSelect(adjust, entry_.CreateAdd(rest, divisor), rest);
   llvm::Value* floor = entry_.CreateAdd(quotient, entry_.CreateSExt(adjust, entry_.getInt64Ty()));
@@ -143,8 +142,8 @@ llvm::Value* FunctionEmitter::private_buffer(const Buffer& buffer) {
   constexpr int64_t kStackLimit = 16 * 1024;
   const std::optional<int64_t> bytes = buffer.bytes.constant();
   if (bytes && *bytes <= kStackLimit) {
-    llvm::AllocaInst* slot =
-        entry_alloca(entry_, entry_.getInt8Ty(), static_cast<uint64_t>(std::max<int64_t>(*bytes, 1)));
+    llvm::AllocaInst* slot = entry_alloca(entry_, entry_.getInt8Ty(),
+                                          static_cast<uint64_t>(std::max<int64_t>(*bytes, 1)));
     slot->setAlignment(llvm::Align(64));
     return slot;
   }
@@ -185,7 +184,8 @@ void FunctionEmitter::forget_frame() {
 
 void FunctionEmitter::finish() {
   for (llvm::Value* memory : scratch_)
-    body_.CreateCall(runtime("numlift_scratch_free", body_.getVoidTy(), {body_.getPtrTy()}), {memory});
+    body_.CreateCall(runtime("numlift_scratch_free", body_.getVoidTy(), {body_.getPtrTy()}),
+                     {memory});
   body_.CreateRet(body_.CreateLoad(body_.getInt32Ty(), restart_slot_));
 }
 

@@ -36,10 +36,10 @@ class FunctionEmitter {
   llvm::Value* parameter(unsigned index) { return function_->getArg(index + 1); }
   const Program& program() const { return program_; }
 
-  llvm::Value* size(const SizeExpr& expr);           // i64
-  llvm::Value* buffer(BufferId id);                  // address of element 0
+  llvm::Value* size(const SizeExpr& expr);  // i64
+  llvm::Value* buffer(BufferId id);         // address of element 0
   LaneValue scalar_input(uint32_t input, DType dtype);
-  llvm::Value* frame_field(unsigned index);          // a pointer of ProgramFrame
+  llvm::Value* frame_field(unsigned index);  // a pointer of ProgramFrame
 
   llvm::FunctionCallee runtime(const char* name, llvm::Type* result,
                                llvm::ArrayRef<llvm::Type*> parameters);

@@ -85,8 +85,7 @@ void NestEmitter::define(const Reduction& reduction, VarId var, const Contributi
       llvm::Value* exact = final.re;
       final = f_.ops().emit_cast(DType::kFloat32, DType::kFloat16, final);
       if (reduction.fp_checks & kFpOver)
-        f_.checks().must_restart(
-            b_.CreateAnd(is_infinite(b_, final.re), is_finite(b_, exact)));
+        f_.checks().must_restart(b_.CreateAnd(is_infinite(b_, final.re), is_finite(b_, exact)));
     }
   }
   value(reduction.result) = final;
@@ -117,8 +116,8 @@ void NestEmitter::emit_scalar_loop(VarId var, llvm::Value* begin, llvm::Value* e
   } else {
     llvm::Value* step = b_.getInt64(kScalarBlock);
     f_.counted_loop(begin, end, step, "block", [&](llvm::Value* block) {
-      llvm::Value* block_end = b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin,
-                                                        b_.CreateNSWAdd(block, step), end);
+      llvm::Value* block_end =
+          b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b_.CreateNSWAdd(block, step), end);
       for (Accumulator& accumulator : accumulators)
         if (accumulator.pairwise()) accumulator.begin_block();
       f_.counted_loop(block, block_end, one, "loop", iteration);
@@ -143,8 +142,8 @@ void NestEmitter::emit_vector_loop(VarId var, llvm::Value* begin, llvm::Value* e
   const unsigned lanes = host_target().vector_bytes / widest_bytes(var);
   llvm::Value* step = b_.getInt64(lanes);
   llvm::Value* length = b_.CreateNSWSub(end, begin);
-  llvm::Value* full_end = b_.CreateNSWAdd(
-      begin, b_.CreateAnd(length, b_.getInt64(~uint64_t{lanes - 1})));
+  llvm::Value* full_end =
+      b_.CreateNSWAdd(begin, b_.CreateAnd(length, b_.getInt64(~uint64_t{lanes - 1})));
   lanes_ = {lanes, var, nullptr};
   find_streamed_stores(var, begin);
   f_.counted_loop(begin, full_end, step, "vector", [&](llvm::Value* index) {
@@ -221,7 +220,8 @@ void NestEmitter::emit_vector_reduction(VarId var, llvm::Value* begin, llvm::Val
     // Reductions of other kinds in the same loop are combined by block as well.
     llvm::Value* step = b_.getInt64(uint64_t{total} * kRoundsPerBlock);
     f_.counted_loop(begin, end, step, "block", [&](llvm::Value* first) {
-      block(first, b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b_.CreateNSWAdd(first, step), end));
+      block(first,
+            b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b_.CreateNSWAdd(first, step), end));
     });
   }
   for (size_t i = 0; i < reductions.size(); ++i)
@@ -237,8 +237,8 @@ void NestEmitter::emit_parallel_loop(VarId var) {
   llvm::Type* i64 = b_.getInt64Ty();
   const std::string name =
       f_.function()->getName().str() + ".loop" + std::to_string(static_cast<uint32_t>(var));
-  llvm::Value* captures =
-      entry_alloca(b_, b_.getInt8Ty(), kCaptureBytes * (captured.size() + loop.reductions.size() + 1));
+  llvm::Value* captures = entry_alloca(
+      b_, b_.getInt8Ty(), kCaptureBytes * (captured.size() + loop.reductions.size() + 1));
   llvm::cast<llvm::AllocaInst>(captures)->setAlignment(llvm::Align(16));
   const auto slot = [&](llvm::IRBuilder<>& b, llvm::Value* base, size_t index, uint64_t offset) {
     return b.CreateConstGEP1_64(b.getInt8Ty(), base, index * kCaptureBytes + offset);
@@ -265,11 +265,11 @@ void NestEmitter::emit_parallel_loop(VarId var) {
   // Results of the chunk, and their combination here.
   llvm::Value* extent = f_.size(loop.extent);
   llvm::Value* work = f_.size(nest_.work);
-  llvm::Value* chunk = 
+  llvm::Value* chunk =
       b_.CreateCall(f_.runtime("numlift_chunk_size", i64, {i64, i64, i64}),
                     {extent, work, b_.getInt64(static_cast<uint64_t>(chunk_granule(var)))});
-  llvm::Value* count = b_.CreateSDiv(
-      b_.CreateNSWAdd(extent, b_.CreateNSWSub(chunk, b_.getInt64(1))), chunk);
+  llvm::Value* count =
+      b_.CreateSDiv(b_.CreateNSWAdd(extent, b_.CreateNSWSub(chunk, b_.getInt64(1))), chunk);
   std::vector<std::vector<llvm::AllocaInst*>> partials;
   for (size_t r = 0; r < loop.reductions.size(); ++r) {
     const Reduction& reduction = loop.reductions[r];
@@ -294,12 +294,13 @@ void NestEmitter::emit_parallel_loop(VarId var) {
   body.checks().flush();
   body.finish();
 
-  llvm::Value* cost = b_.CreateMul(work, b_.getInt64(static_cast<uint64_t>(std::max(nest_.cost, 1))));
-  llvm::Value* restart = b_.CreateCall(
-      f_.runtime("numlift_parallel_for", b_.getInt32Ty(),
-                 {pointer, pointer, pointer, i64, i64, i64, b_.getInt32Ty()}),
-      {body.function(), f_.frame(), captures, extent, chunk, cost,
-       b_.getInt32(loop.reductions.empty() ? 0 : 1)});
+  llvm::Value* cost =
+      b_.CreateMul(work, b_.getInt64(static_cast<uint64_t>(std::max(nest_.cost, 1))));
+  llvm::Value* restart =
+      b_.CreateCall(f_.runtime("numlift_parallel_for", b_.getInt32Ty(),
+                               {pointer, pointer, pointer, i64, i64, i64, b_.getInt32Ty()}),
+                    {body.function(), f_.frame(), captures, extent, chunk, cost,
+                     b_.getInt32(loop.reductions.empty() ? 0 : 1)});
   f_.restart_if(b_.CreateICmpNE(restart, b_.getInt32(0)));
   for (size_t r = 0; r < loop.reductions.size(); ++r)
     combine_chunks(loop.reductions[r], var, partials[r], count);

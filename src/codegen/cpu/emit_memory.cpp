@@ -49,8 +49,8 @@ llvm::Value* NestEmitter::emit_address(const Access& access, SizeExpr* lane_stri
       if (stride_var == var) total = total + stride;
     if (total == SizeExpr(0)) continue;
     if (lanes_.count > 1 && var == lanes_.var) *lane_stride = total;
-    address = byte_offset(
-        b_, address, b_.CreateNSWMul(vars_[static_cast<uint32_t>(var)], f_.size(total)));
+    address = byte_offset(b_, address,
+                          b_.CreateNSWMul(vars_[static_cast<uint32_t>(var)], f_.size(total)));
   }
   return address;
 }
@@ -93,14 +93,16 @@ llvm::Value* NestEmitter::gather(llvm::Value* base, llvm::Value* offsets, DType 
     result = llvm::PoisonValue::get(type);
     for (unsigned i = 0; i < lanes_.count; ++i) {
       llvm::Value* address = byte_offset(b_, base, b_.CreateExtractElement(offsets, i));
-      result = b_.CreateInsertElement(result, b_.CreateAlignedLoad(element, address, kUnaligned), i);
+      result =
+          b_.CreateInsertElement(result, b_.CreateAlignedLoad(element, address, kUnaligned), i);
     }
   }
   return from_memory(b_, result, dtype);
 }
 
 // Lanes that do not count store lane 0's value to lane 0's element once more.
-void NestEmitter::scatter(llvm::Value* base, llvm::Value* offsets, llvm::Value* value, DType dtype) {
+void NestEmitter::scatter(llvm::Value* base, llvm::Value* offsets, llvm::Value* value,
+                          DType dtype) {
   value = to_memory(b_, value, dtype);
   for (unsigned i = 0; i < lanes_.count; ++i) {
     llvm::Value* address = byte_offset(b_, base, b_.CreateExtractElement(offsets, i));
@@ -129,15 +131,15 @@ LaneValue NestEmitter::emit_load(const Value& v) {
     llvm::Value* offsets = lane_offsets(stride);
     LaneValue result{gather(address, offsets, v.dtype)};
     if (pair)
-      result.im = gather(
-          byte_offset(b_, address, b_.getInt64(static_cast<uint64_t>(item_bytes / 2))), offsets,
-          v.dtype);
+      result.im =
+          gather(byte_offset(b_, address, b_.getInt64(static_cast<uint64_t>(item_bytes / 2))),
+                 offsets, v.dtype);
     return result;
   }
   const unsigned lanes = lanes_.count;
   if (backward)
-    address = byte_offset(
-        b_, address, b_.getInt64(static_cast<uint64_t>(-item_bytes * (int64_t{lanes} - 1))));
+    address = byte_offset(b_, address,
+                          b_.getInt64(static_cast<uint64_t>(-item_bytes * (int64_t{lanes} - 1))));
   llvm::Type* type = with_lanes(element, pair ? 2 * lanes : lanes);
   llvm::Value* loaded =
       lanes_.mask ? b_.CreateMaskedLoad(type, address, kUnaligned, part_mask(pair, backward),
@@ -182,13 +184,13 @@ void NestEmitter::emit_store(uint32_t store_index) {
     return;
   }
   if (backward) {
-    address = byte_offset(
-        b_, address, b_.getInt64(static_cast<uint64_t>(-item_bytes * (int64_t{lanes} - 1))));
+    address = byte_offset(b_, address,
+                          b_.getInt64(static_cast<uint64_t>(-item_bytes * (int64_t{lanes} - 1))));
     x.re = reversed(b_, x.re);
     if (pair) x.im = reversed(b_, x.im);
   }
-  llvm::Value* whole = pair ? b_.CreateShuffleVector(x.re, x.im, interleaving(lanes))
-                            : to_memory(b_, x.re, dtype);
+  llvm::Value* whole =
+      pair ? b_.CreateShuffleVector(x.re, x.im, interleaving(lanes)) : to_memory(b_, x.re, dtype);
   if (lanes_.mask)
     b_.CreateMaskedStore(whole, address, kUnaligned, part_mask(pair, backward));
   else

@@ -115,9 +115,9 @@ LaneValue NestEmitter::emit_constant(const ScalarBits& constant) {
       const size_t part_bytes = is_complex(constant.dtype) ? size_bytes / 2 : size_bytes;
       const auto part = [&](size_t offset) -> llvm::Value* {
         llvm::Type* memory = memory_type(context, constant.dtype);
-        llvm::APFloat number(memory->getFltSemantics(),
-                             llvm::APInt(static_cast<unsigned>(part_bytes) * 8,
-                                         bits(offset, part_bytes)));
+        llvm::APFloat number(
+            memory->getFltSemantics(),
+            llvm::APInt(static_cast<unsigned>(part_bytes) * 8, bits(offset, part_bytes)));
         bool lossy = false;
         number.convert(type->getFltSemantics(), llvm::APFloat::rmNearestTiesToEven, &lossy);
         return llvm::ConstantFP::get(type, number);
@@ -146,7 +146,8 @@ std::vector<bool> NestEmitter::varying_values(VarId vector_var) const {
       const Value& v = nest_.values[item.index];
       bool result = v.kind == Value::Kind::kIndex && v.var == vector_var;
       if (v.kind == Value::Kind::kLoad)
-        for (const auto& [stride_var, stride] : v.access.strides) result |= stride_var == vector_var;
+        for (const auto& [stride_var, stride] : v.access.strides)
+          result |= stride_var == vector_var;
       for (ValueId operand : v.operands) result |= varying[static_cast<uint32_t>(operand)];
       varying[item.index] = result;
     }

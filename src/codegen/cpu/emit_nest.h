@@ -84,9 +84,9 @@ class NestEmitter {
   llvm::IRBuilder<>& b_;
   const LoopNest& nest_;
   const Segments segments_;
-  std::vector<LaneValue> values_;       // by ValueId
-  std::vector<llvm::Value*> vars_;      // by VarId: first lane's iteration
-  std::vector<VarId> open_loops_;       // outermost first
+  std::vector<LaneValue> values_;   // by ValueId
+  std::vector<llvm::Value*> vars_;  // by VarId: first lane's iteration
+  std::vector<VarId> open_loops_;   // outermost first
   std::vector<std::pair<const Reduction*, Contribution>> partials_;  // of inner loops
   Lanes lanes_;
   std::vector<std::pair<uint32_t, llvm::Value*>> streamed_;  // store index, i1: streams in this run

@@ -37,10 +37,12 @@ class ProgramEmitter {
                                         program_.steps[index]);
       auto* next = llvm::BasicBlock::Create(b_.getContext(), "step", f_.function(), stop);
       b_.CreateCondBr(b_.CreateICmpEQ(restart, b_.getInt32(0)), next, stop);
-      results_.emplace_back(b_.getInt32(static_cast<uint32_t>(ExitCode::kRestart)), b_.GetInsertBlock());
+      results_.emplace_back(b_.getInt32(static_cast<uint32_t>(ExitCode::kRestart)),
+                            b_.GetInsertBlock());
       b_.SetInsertPoint(next);
     }
-    results_.emplace_back(b_.getInt32(static_cast<uint32_t>(ExitCode::kReturn)), b_.GetInsertBlock());
+    results_.emplace_back(b_.getInt32(static_cast<uint32_t>(ExitCode::kReturn)),
+                          b_.GetInsertBlock());
     b_.CreateBr(stop);
     b_.SetInsertPoint(stop);
     llvm::PHINode* result = b_.CreatePHI(b_.getInt32Ty(), static_cast<unsigned>(results_.size()));
@@ -85,9 +87,8 @@ llvm::Value* ProgramEmitter::emit_step(const NestStep& step, uint32_t index) {
   auto* done = llvm::BasicBlock::Create(b_.getContext(), "done", f_.function());
   b_.CreateCondBr(is_long, without_gil, with_gil);
   b_.SetInsertPoint(without_gil);
-  llvm::Value* long_result =
-      b_.CreateCall(f_.runtime("numlift_run_long", b_.getInt32Ty(), {pointer, pointer}),
-                    {f_.frame(), kernel});
+  llvm::Value* long_result = b_.CreateCall(
+      f_.runtime("numlift_run_long", b_.getInt32Ty(), {pointer, pointer}), {f_.frame(), kernel});
   b_.CreateBr(done);
   b_.SetInsertPoint(with_gil);
   llvm::Value* short_result = b_.CreateCall(kernel, {f_.frame()});
@@ -139,7 +140,7 @@ llvm::Value* ProgramEmitter::emit_step(const NumpyLoopStep& step, uint32_t index
                   : step.operand_steps[i];
     b_.CreateStore(f_.buffer(buffer), b_.CreateConstGEP1_64(b_.getPtrTy(), args, i));
     b_.CreateStore(b_.getInt64(static_cast<uint64_t>(bytes)),
-                  b_.CreateConstGEP1_64(b_.getInt64Ty(), steps, i));
+                   b_.CreateConstGEP1_64(b_.getInt64Ty(), steps, i));
   }
   const std::string suffix = std::to_string(step.loop) + "_" + std::to_string(index);
   llvm::Value* function =
@@ -158,8 +159,8 @@ llvm::Value* ProgramEmitter::emit_step(const NumpyLoopStep& step, uint32_t index
 
 std::unique_ptr<NativeCode> emit_native(const Program& program, bool keep_ir) {
   auto context = std::make_unique<llvm::LLVMContext>();
-  auto module = std::make_unique<llvm::Module>(program.graph.name.empty() ? "program" : program.graph.name,
-                                               *context);
+  auto module = std::make_unique<llvm::Module>(
+      program.graph.name.empty() ? "program" : program.graph.name, *context);
   cpu::ProgramSymbols symbols;
   {
     cpu::ProgramEmitter emitter(program, *module);

@@ -115,7 +115,8 @@ Segments find_segments(const LoopNest& nest) {
         const auto operand = static_cast<uint32_t>(value.operands[i]);
         const DType dtype = nest.values[operand].dtype;
         const bool to_float = value.op == Op::kCast && is_float(value.dtype) && is_float(dtype);
-        if (segment_of[operand] != segment || !(to_float || passes_on(value.op, dtype, i))) continue;
+        if (segment_of[operand] != segment || !(to_float || passes_on(value.op, dtype, i)))
+          continue;
         if (!carries[operand]) continue;
         carries[item.index] = true;
         covered[operand] = true;
@@ -185,7 +186,9 @@ llvm::Value* FpChecks::call_check_values() {
   };
   std::vector<WatchedOp> ops;
   for (const Watched& watched : watched_) {
-    WatchedOp op{watched.fp_checks, infinity_means(watched.op), watched.result.im != nullptr,
+    WatchedOp op{watched.fp_checks,
+                 infinity_means(watched.op),
+                 watched.result.im != nullptr,
                  {slot_of(watched.result.re), slot_of(watched.result.im)},
                  {slot_of(watched.divisor.re), slot_of(watched.divisor.im)},
                  {WatchedOp::kNoSlot, WatchedOp::kNoSlot, WatchedOp::kNoSlot, WatchedOp::kNoSlot},
@@ -256,9 +259,10 @@ void FpChecks::flush() {
       for (const auto& [slot, mask] : seen) {
         llvm::Type* type = noted.seen.type;
         llvm::Value* now = lane_count(type) == 1 ? any_lane(builder_, mask) : mask;
-        now = spread(builder_, builder_.CreateZExt(now, with_lanes(builder_.getInt8Ty(),
-                                                                   lane_count(now->getType()))),
-                     lane_count(type));
+        now = spread(
+            builder_,
+            builder_.CreateZExt(now, with_lanes(builder_.getInt8Ty(), lane_count(now->getType()))),
+            lane_count(type));
         const llvm::Align align(1);
         llvm::Value* before = builder_.CreateAlignedLoad(type, slot, align);
         builder_.CreateAlignedStore(builder_.CreateOr(before, now), slot, align);
@@ -284,9 +288,8 @@ void FpChecks::check_reduction(const SeenSlots& seen, uint8_t fp_checks, const L
   llvm::Value* bad = nullptr;
   // With both a NaN and an infinity among the operands, infinity minus infinity cannot be excluded.
   if (fp_checks & kFpInvalid)
-    bad = builder_.CreateAnd(
-        any_part(builder_, result, is_nan),
-        builder_.CreateOr(builder_.CreateNot(seen_nan), seen_infinite));
+    bad = builder_.CreateAnd(any_part(builder_, result, is_nan),
+                             builder_.CreateOr(builder_.CreateNot(seen_nan), seen_infinite));
   if (fp_checks & kFpOver)
     bad = either(builder_, bad,
                  builder_.CreateAnd(any_part(builder_, result, is_infinite),

@@ -5,11 +5,12 @@
 // exact next to libmvec, quiet compares and vector minima, all of which raise flags that NumPy does
 // not, and it survives whatever the optimiser does to the arithmetic.
 //
-// The hot path stays short: a NaN or infinity passes on through sums, products and the like, so only
-// the last value of such a chain is tested for being finite (find_segments() decides which), and only
-// when that fails does a cold block look closer: it writes the operations' values to memory and calls
-// the run time (check_values) with a constant table that says which is which. Long bodies are cut
-// into segments with a test each, so that values need not stay in registers for the cold block.
+// The hot path stays short: a NaN or infinity passes on through sums, products and the like, so
+// only the last value of such a chain is tested for being finite (find_segments() decides which),
+// and only when that fails does a cold block look closer: it writes the operations' values to
+// memory and calls the run time (check_values) with a constant table that says which is which. Long
+// bodies are cut into segments with a test each, so that values need not stay in registers for the
+// cold block.
 #pragma once
 
 #include <llvm/IR/IRBuilder.h>
@@ -22,7 +23,8 @@
 
 namespace numlift::codegen::cpu {
 
-// Which operands of one reduction were not finite: bytes in memory, one a lane or one for all lanes.
+// Which operands of one reduction were not finite: bytes in memory, one a lane or one for all
+// lanes.
 struct SeenSlots {
   llvm::Value* nan = nullptr;
   llvm::Value* infinite = nullptr;
@@ -35,10 +37,10 @@ struct WatchedOp {
   enum Infinity : uint8_t { kMeansOverflow, kMeansDivide, kMeansEither };
   static constexpr uint8_t kNoSlot = 0xFF;
   uint8_t fp_checks;
-  uint8_t infinity;           // what an infinity out of finite operands tells
+  uint8_t infinity;  // what an infinity out of finite operands tells
   uint8_t is_complex;
-  uint8_t result[2];          // slots of the parts
-  uint8_t divisor[2];         // kMeansEither: zero here means division by zero
+  uint8_t result[2];   // slots of the parts
+  uint8_t divisor[2];  // kMeansEither: zero here means division by zero
   uint8_t operands[4];
   uint8_t unused;
 };
@@ -48,7 +50,7 @@ struct WatchTable {
   uint32_t slot_bytes;
   uint32_t slot_count;
   uint32_t op_count;
-  uint64_t double_slots[4];   // bit set: the slot holds doubles, else floats
+  uint64_t double_slots[4];  // bit set: the slot holds doubles, else floats
 };
 // Called by cold blocks: whether any operation is suspicious in any lane.
 int32_t check_values(const WatchTable* table, const WatchedOp* ops, const char* slots) noexcept;
@@ -62,9 +64,8 @@ class FpChecks {
   // Lanes that must restart whatever the result is (integer division by zero, a cast out of range).
   void must_restart(llvm::Value* mask);
   // An operation whose conditions count. is_sentinel: its result is tested.
-  void watch(Op op, uint8_t fp_checks, const LaneValue& result,
-             std::span<const LaneValue> operands, std::span<const DType> operand_dtypes,
-             bool is_sentinel);
+  void watch(Op op, uint8_t fp_checks, const LaneValue& result, std::span<const LaneValue> operands,
+             std::span<const DType> operand_dtypes, bool is_sentinel);
   // An operand of a float sum or product: NaN and infinities in it are noted in `seen`.
   void note_operand(const SeenSlots& seen, const LaneValue& operand);
   // Emits the tests of everything recorded since the last flush, at the builder's place.

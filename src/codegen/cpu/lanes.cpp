@@ -67,8 +67,8 @@ llvm::Value* from_memory(llvm::IRBuilder<>& builder, llvm::Value* value, DType d
   if (dtype == DType::kBool)
     return builder.CreateICmpNE(value, llvm::Constant::getNullValue(value->getType()));
   if (dtype == DType::kFloat16)
-    return builder.CreateFPExt(
-        value, with_lanes(builder.getFloatTy(), lane_count(value->getType())));
+    return builder.CreateFPExt(value,
+                               with_lanes(builder.getFloatTy(), lane_count(value->getType())));
   return value;
 }
 

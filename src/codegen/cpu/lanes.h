@@ -1,4 +1,5 @@
-// How values of a nest are held in LLVM registers: a scalar, or a vector with one lane an iteration.
+// How values of a nest are held in LLVM registers: a scalar, or a vector with one lane an
+// iteration.
 #pragma once
 
 #include <llvm/IR/IRBuilder.h>
@@ -7,8 +8,9 @@
 
 namespace numlift::codegen::cpu {
 
-// A value of any dtype: bool is i1, float16 is a float that holds a float16 exactly, complex numbers
-// are a pair. Uniform values (the same in all lanes) stay scalars until a vector meets them.
+// A value of any dtype: bool is i1, float16 is a float that holds a float16 exactly, complex
+// numbers are a pair. Uniform values (the same in all lanes) stay scalars until a vector meets
+// them.
 struct LaneValue {
   llvm::Value* re = nullptr;
   llvm::Value* im = nullptr;  // complex only

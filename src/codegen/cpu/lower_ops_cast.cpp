@@ -52,7 +52,8 @@ llvm::Value* OpEmitter::float_to_integer(llvm::Value* value, DType to) {
   checks_.must_restart(b_.CreateNot(valid));
   value = b_.CreateSelect(valid, value, number(value, 0.0));
   llvm::Type* wide = with_lanes(b_.getIntNTy(through), lanes);
-  llvm::Value* result = through_signed ? b_.CreateFPToSI(value, wide) : b_.CreateFPToUI(value, wide);
+  llvm::Value* result =
+      through_signed ? b_.CreateFPToSI(value, wide) : b_.CreateFPToUI(value, wide);
   return b_.CreateTrunc(result, with_lanes(b_.getIntNTy(bits), lanes));
 }
 

@@ -77,24 +77,23 @@ LaneValue OpEmitter::emit_complex_divide(LaneValue a, LaneValue b) {
   llvm::Value* im = b_.CreateFMul(b_.CreateSelect(by_re, im_by_re, im_by_im), scale);
   // A divisor of zero divides both parts by it.
   llvm::Value* zero = number(ratio, 0.0);
-  llvm::Value* is_zero = b_.CreateAnd(b_.CreateFCmpOEQ(re_magnitude, zero),
-                                      b_.CreateFCmpOEQ(im_magnitude, zero));
+  llvm::Value* is_zero =
+      b_.CreateAnd(b_.CreateFCmpOEQ(re_magnitude, zero), b_.CreateFCmpOEQ(im_magnitude, zero));
   return {b_.CreateSelect(is_zero, b_.CreateFDiv(a.re, re_magnitude), re),
           b_.CreateSelect(is_zero, b_.CreateFDiv(a.im, re_magnitude), im)};
 }
 
 LaneValue OpEmitter::emit_complex_reciprocal(LaneValue a) {
-  llvm::Value* by_re =
-      b_.CreateFCmpOLE(b_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, a.im),
-                       b_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, a.re));
+  llvm::Value* by_re = b_.CreateFCmpOLE(b_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, a.im),
+                                        b_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, a.re));
   llvm::Value* large = b_.CreateSelect(by_re, a.re, a.im);
   llvm::Value* small = b_.CreateSelect(by_re, a.im, a.re);
   llvm::Value* ratio = b_.CreateFDiv(small, large);
   llvm::Value* divisor = b_.CreateFAdd(large, b_.CreateFMul(small, ratio));
   llvm::Value* one = number(ratio, 1.0);
   llvm::Value* re = b_.CreateFDiv(b_.CreateSelect(by_re, one, ratio), divisor);
-  llvm::Value* im = b_.CreateFDiv(
-      b_.CreateSelect(by_re, b_.CreateFNeg(ratio), number(ratio, -1.0)), divisor);
+  llvm::Value* im =
+      b_.CreateFDiv(b_.CreateSelect(by_re, b_.CreateFNeg(ratio), number(ratio, -1.0)), divisor);
   return {re, im};
 }
 
@@ -107,10 +106,9 @@ llvm::Value* OpEmitter::emit_complex_absolute(LaneValue a) {
   llvm::Value* smaller = b_.CreateSelect(re_larger, im, re);
   llvm::Value* zero = number(re, 0.0);
   llvm::Value* is_zero = b_.CreateFCmpOEQ(larger, zero);
-  llvm::Value* ratio =
-      b_.CreateFDiv(smaller, b_.CreateSelect(is_zero, number(re, 1.0), larger));
-  llvm::Value* root = b_.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt,
-                                              multiply_add(ratio, ratio, number(re, 1.0)));
+  llvm::Value* ratio = b_.CreateFDiv(smaller, b_.CreateSelect(is_zero, number(re, 1.0), larger));
+  llvm::Value* root =
+      b_.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, multiply_add(ratio, ratio, number(re, 1.0)));
   llvm::Value* result = b_.CreateFMul(root, larger);
   llvm::Value* infinite = b_.CreateOr(is_infinite(b_, a.re), is_infinite(b_, a.im));
   return b_.CreateSelect(infinite, llvm::ConstantFP::getInfinity(re->getType()), result);

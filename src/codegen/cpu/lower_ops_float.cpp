@@ -99,8 +99,8 @@ llvm::Value* OpEmitter::emit_float_division(Op op, llvm::Value* a, llvm::Value* 
   llvm::Value* zero = number(a, 0.0);
   llvm::Value* by_zero = b_.CreateFCmpOEQ(b, zero);
   llvm::Value* has_rest = b_.CreateFCmpUNE(rest, zero);
-  llvm::Value* adjust = b_.CreateAnd(
-      has_rest, b_.CreateXor(b_.CreateFCmpOLT(b, zero), b_.CreateFCmpOLT(rest, zero)));
+  llvm::Value* adjust =
+      b_.CreateAnd(has_rest, b_.CreateXor(b_.CreateFCmpOLT(b, zero), b_.CreateFCmpOLT(rest, zero)));
   if (op == Op::kRemainder) {
     llvm::Value* result = b_.CreateSelect(adjust, b_.CreateFAdd(rest, b), rest);
     llvm::Value* signed_zero = b_.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, zero, b);

@@ -67,10 +67,12 @@ llvm::Value* OpEmitter::emit_integer(Op op, DType dtype, uint8_t fp_checks, Oper
       return b_.CreateNot(a);
     case Op::kMaximum:
     case Op::kFmax:
-      return b_.CreateBinaryIntrinsic(is_signed ? llvm::Intrinsic::smax : llvm::Intrinsic::umax, a, b);
+      return b_.CreateBinaryIntrinsic(is_signed ? llvm::Intrinsic::smax : llvm::Intrinsic::umax, a,
+                                      b);
     case Op::kMinimum:
     case Op::kFmin:
-      return b_.CreateBinaryIntrinsic(is_signed ? llvm::Intrinsic::smin : llvm::Intrinsic::umin, a, b);
+      return b_.CreateBinaryIntrinsic(is_signed ? llvm::Intrinsic::smin : llvm::Intrinsic::umin, a,
+                                      b);
     case Op::kBitwiseCount: {
       // NumPy counts the bits of the absolute value.
       if (is_signed) a = b_.CreateBinaryIntrinsic(llvm::Intrinsic::abs, a, b_.getFalse());
@@ -98,7 +100,8 @@ llvm::Value* OpEmitter::emit_shift(Op op, bool is_signed, llvm::Value* a, llvm::
   if (op == Op::kRightShift && is_signed)
     return b_.CreateAShr(a, b_.CreateSelect(in_range, b, integer(b, bits - 1)));
   llvm::Value* distance = b_.CreateSelect(in_range, b, integer(b, 0));
-  llvm::Value* shifted = op == Op::kLeftShift ? b_.CreateShl(a, distance) : b_.CreateLShr(a, distance);
+  llvm::Value* shifted =
+      op == Op::kLeftShift ? b_.CreateShl(a, distance) : b_.CreateLShr(a, distance);
   return b_.CreateSelect(in_range, shifted, integer(a, 0));
 }
 
@@ -116,10 +119,9 @@ llvm::Value* OpEmitter::emit_integer_division(Op op, bool is_signed, uint8_t fp_
         op == Op::kFloorDivide ? b_.CreateUDiv(a, divisor) : b_.CreateURem(a, divisor);
     return b_.CreateSelect(by_zero, zero, result);
   }
-  llvm::Value* least =
-      llvm::ConstantInt::get(a->getType(), llvm::APInt::getSignedMinValue(bits));
-  llvm::Value* wraps = b_.CreateAnd(b_.CreateICmpEQ(a, least),
-                                    b_.CreateICmpEQ(b, llvm::Constant::getAllOnesValue(b->getType())));
+  llvm::Value* least = llvm::ConstantInt::get(a->getType(), llvm::APInt::getSignedMinValue(bits));
+  llvm::Value* wraps = b_.CreateAnd(
+      b_.CreateICmpEQ(a, least), b_.CreateICmpEQ(b, llvm::Constant::getAllOnesValue(b->getType())));
   if (op == Op::kFloorDivide && (fp_checks & kFpOver)) checks_.must_restart(wraps);
   llvm::Value* odd = b_.CreateOr(by_zero, wraps);
   llvm::Value* divisor = b_.CreateSelect(odd, integer(b, 1), b);
@@ -138,7 +140,8 @@ llvm::Value* OpEmitter::emit_integer_division(Op op, bool is_signed, uint8_t fp_
 }
 
 // Repeated squaring. A negative exponent is a ValueError in NumPy.
-llvm::Value* OpEmitter::emit_integer_power(bool is_signed, llvm::Value* base, llvm::Value* exponent) {
+llvm::Value* OpEmitter::emit_integer_power(bool is_signed, llvm::Value* base,
+                                           llvm::Value* exponent) {
   llvm::Value* zero = integer(exponent, 0);
   if (is_signed) {
     llvm::Value* negative = b_.CreateICmpSLT(exponent, zero);

@@ -100,8 +100,8 @@ void run_task(int32_t*, int32_t*, ParallelTask* task) {
 constexpr int64_t kCostPerWorkItem = 16;
 
 int threads_for(int64_t cost, int64_t chunk_count) {
-  if (chunk_count < 2 || cost / kCostPerWorkItem < options().parallel_threshold ||
-      !openmp.loaded || forked.load(std::memory_order_relaxed))
+  if (chunk_count < 2 || cost / kCostPerWorkItem < options().parallel_threshold || !openmp.loaded ||
+      forked.load(std::memory_order_relaxed))
     return 1;
   return static_cast<int>(std::min<int64_t>(get_num_threads(), chunk_count));
 }

@@ -47,7 +47,8 @@ orc::SymbolMap absolute(orc::ExecutionSession& session, const ProgramSymbols& sy
   return map;
 }
 
-// Lives as long as the process: code may still be on some thread's stack when statics are destroyed.
+// Lives as long as the process: code may still be on some thread's stack when statics are
+// destroyed.
 class Session {
  public:
   static Session& get() {
@@ -64,8 +65,8 @@ class Session {
 
  private:
   Session() : machine_(make_target_machine()) {
-    session_ = std::make_unique<orc::ExecutionSession>(
-        expect(orc::SelfExecutorProcessControl::Create()));
+    session_ =
+        std::make_unique<orc::ExecutionSession>(expect(orc::SelfExecutorProcessControl::Create()));
     layer_ = std::make_unique<orc::ObjectLinkingLayer>(
         *session_, expect(llvm::jitlink::InProcessMemoryManager::Create()));
     runtime_ = &session_->createBareJITDylib("runtime");
@@ -120,12 +121,10 @@ std::unique_ptr<NativeCode> Session::link(std::unique_ptr<llvm::Module> module,
   orc::JITDylib& dylib = session_->createBareJITDylib("program." + std::to_string(serial_++));
   dylib.addToLinkOrder(*runtime_);
   try {
-    if (!symbols.empty())
-      expect(dylib.define(orc::absoluteSymbols(absolute(*session_, symbols))));
+    if (!symbols.empty()) expect(dylib.define(orc::absoluteSymbols(absolute(*session_, symbols))));
     expect(layer_->add(dylib, std::move(buffer)));
-    const orc::ExecutorSymbolDef entry =
-        expect(session_->lookup(llvm::ArrayRef<orc::JITDylib*>{&dylib},
-                                 session_->intern("program")));
+    const orc::ExecutorSymbolDef entry = expect(
+        session_->lookup(llvm::ArrayRef<orc::JITDylib*>{&dylib}, session_->intern("program")));
     return std::make_unique<LinkedCode>(dylib, entry.getAddress().toPtr<ProgramFunction>(),
                                         size_bytes, std::move(ir_text));
   } catch (...) {

@@ -31,8 +31,8 @@ void optimize(llvm::Module& module, llvm::TargetMachine& machine) {
   llvm::FunctionPassManager pipeline;
   pipeline.addPass(llvm::PromotePass());
   pipeline.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/false));
-  pipeline.addPass(llvm::createFunctionToLoopPassAdaptor(
-      llvm::LICMPass(llvm::LICMOptions()), /*UseMemorySSA=*/true));
+  pipeline.addPass(llvm::createFunctionToLoopPassAdaptor(llvm::LICMPass(llvm::LICMOptions()),
+                                                         /*UseMemorySSA=*/true));
   for (llvm::Function& function : module)
     if (!function.isDeclaration()) pipeline.run(function, functions);
 }

@@ -107,8 +107,9 @@ Accumulator::State Accumulator::identity(unsigned lanes) const {
   const auto extreme = [&](bool highest) -> llvm::Value* {
     if (element->isFloatingPointTy()) return llvm::ConstantFP::getInfinity(type, !highest);
     const llvm::APInt value =
-        highest ? (is_signed ? llvm::APInt::getSignedMaxValue(bits) : llvm::APInt::getMaxValue(bits))
-                : (is_signed ? llvm::APInt::getSignedMinValue(bits) : llvm::APInt::getMinValue(bits));
+        highest
+            ? (is_signed ? llvm::APInt::getSignedMaxValue(bits) : llvm::APInt::getMaxValue(bits))
+            : (is_signed ? llvm::APInt::getSignedMinValue(bits) : llvm::APInt::getMinValue(bits));
     return llvm::ConstantInt::get(type, value);
   };
   const auto number = [&](double value) -> llvm::Value* {
@@ -149,8 +150,8 @@ Accumulator::State Accumulator::identity(unsigned lanes) const {
 Accumulator::State Accumulator::combine(const State& a, const State& b) {
   if (has_position(reduction_.op)) return combine_positions(a, b);
   const LaneValue operands[] = {{a.re, a.im}, {b.re, b.im}};
-  const LaneValue result = f_.ops().emit(combining_op(reduction_.op, of_bools_), dtype_, dtype_,
-                                         kFpNone, operands);
+  const LaneValue result =
+      f_.ops().emit(combining_op(reduction_.op, of_bools_), dtype_, dtype_, kFpNone, operands);
   return {result.re, result.im, nullptr};
 }
 
@@ -314,7 +315,8 @@ void Accumulator::push(const State& block) {
   b_.CreateCondBr(b_.CreateICmpNE(full, b_.getInt64(0)), merge, done);
 
   const auto address = [&](unsigned c) {
-    return b_.CreateGEP(stack_[c]->getAllocatedType(), stack_[c], {static_cast<llvm::Value*>(level)});
+    return b_.CreateGEP(stack_[c]->getAllocatedType(), stack_[c],
+                        {static_cast<llvm::Value*>(level)});
   };
   b_.SetInsertPoint(merge);
   State older;

@@ -30,8 +30,9 @@ bool is_pairwise(const Reduction& reduction, DType operand_dtype);
 
 class Accumulator {
  public:
-  // kLanes: total_lanes accumulators, met `lanes` at a time. A scalar loop has total_lanes == lanes.
-  // kColumns: each of the total_lanes accumulators is a result of its own, in memory; see below.
+  // kLanes: total_lanes accumulators, met `lanes` at a time. A scalar loop has total_lanes ==
+  // lanes. kColumns: each of the total_lanes accumulators is a result of its own, in memory; see
+  // below.
   enum class Layout { kLanes, kColumns };
   Accumulator(FunctionEmitter& function, const Reduction& reduction, DType operand_dtype,
               unsigned lanes, unsigned total_lanes, Layout layout = Layout::kLanes);

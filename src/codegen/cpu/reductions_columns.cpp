@@ -1,6 +1,6 @@
-// Accumulators of many columns side by side: rows are read along, as they lie in memory, and added to
-// accumulators in memory. Going down one column (or one vector of columns) at a time would touch a
-// new page for every row.
+// Accumulators of many columns side by side: rows are read along, as they lie in memory, and added
+// to accumulators in memory. Going down one column (or one vector of columns) at a time would touch
+// a new page for every row.
 #include "reductions.h"
 
 namespace numlift::codegen::cpu {
@@ -33,7 +33,9 @@ void Accumulator::each_vector(llvm::Value* width, Body body) {
 }
 
 SeenSlots Accumulator::seen_columns(llvm::Value* first_lane) {
-  const auto at = [&](llvm::Value* base) { return b_.CreateGEP(b_.getInt8Ty(), base, {first_lane}); };
+  const auto at = [&](llvm::Value* base) {
+    return b_.CreateGEP(b_.getInt8Ty(), base, {first_lane});
+  };
   return {at(seen_.nan), at(seen_.infinite), seen_.type};
 }
 
@@ -108,8 +110,8 @@ void Accumulator::end_columns(llvm::Value* width) {
   });
 }
 
-// Lanes past the width hold what masked additions left there; lane 0's result takes their place once
-// the conditions have been looked at.
+// Lanes past the width hold what masked additions left there; lane 0's result takes their place
+// once the conditions have been looked at.
 Contribution Accumulator::column_results(llvm::Value* first_lane, llvm::Value* mask) {
   State state = load(memory_, lanes_, first_lane);
   if (checked_)

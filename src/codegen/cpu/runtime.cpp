@@ -12,8 +12,9 @@
 
 // C's complex functions, which C++ headers hide. NumPy calls the same.
 extern "C" {
-#define NUMLIFT_COMPLEX_FUNCTIONS(X) X(exp) X(log) X(sqrt) X(sin) X(cos) X(tan) X(sinh) X(cosh) X(tanh)
-#define NUMLIFT_DECLARE(name)             \
+#define NUMLIFT_COMPLEX_FUNCTIONS(X) \
+  X(exp) X(log) X(sqrt) X(sin) X(cos) X(tan) X(sinh) X(cosh) X(tanh)
+#define NUMLIFT_DECLARE(name)               \
   _Complex double c##name(_Complex double); \
   _Complex float c##name##f(_Complex float);
 NUMLIFT_COMPLEX_FUNCTIONS(NUMLIFT_DECLARE)
@@ -84,7 +85,7 @@ std::vector<std::pair<std::string, void*>> make_symbols() {
   };
   using C64 = _Complex float;
   using C128 = _Complex double;
-#define NUMLIFT_COMPLEX(name)                                                               \
+#define NUMLIFT_COMPLEX(name)                                                                 \
   table.emplace_back("numlift_c64_" #name, address_of(&map_complex<float, C64, c##name##f>)); \
   table.emplace_back("numlift_c128_" #name, address_of(&map_complex<double, C128, c##name>));
   NUMLIFT_COMPLEX_FUNCTIONS(NUMLIFT_COMPLEX)
@@ -114,7 +115,8 @@ int32_t run_long(ProgramFrame* frame, int32_t (*kernel)(ProgramFrame*)) noexcept
 int32_t run_numpy_loop(ProgramFrame* frame, void* function, void* data, char** args, int64_t count,
                        const int64_t* steps, int32_t fp_checks) noexcept {
   if (count <= 0) return 0;
-  const auto loop = reinterpret_cast<void (*)(char**, const int64_t*, const int64_t*, void*)>(function);
+  const auto loop =
+      reinterpret_cast<void (*)(char**, const int64_t*, const int64_t*, void*)>(function);
   const RuntimeCallbacks* callbacks = frame->callbacks;
   // NumPy's loops cost some 10 operations an element; numeric ones never touch Python objects.
   const bool release = callbacks && callbacks->release_gil && count >= kLongKernelCost / 10;

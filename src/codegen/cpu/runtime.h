@@ -16,7 +16,8 @@ const std::vector<std::pair<std::string, void*>>& runtime_symbols();
 
 // ---- openmp.cpp ----
 
-// A chunk of a parallel loop: iterations [begin, end). `chunk` numbers the chunks. 0, or 1 = restart.
+// A chunk of a parallel loop: iterations [begin, end). `chunk` numbers the chunks. 0, or 1 =
+// restart.
 using LoopBody = int32_t (*)(ProgramFrame* frame, void* captures, int64_t begin, int64_t end,
                              int64_t chunk);
 

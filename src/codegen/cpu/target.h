@@ -17,7 +17,8 @@ struct HostTarget {
   // Bytes of the vectors that loops are written for: 64 with AVX-512, 32 with AVX2, else 16.
   unsigned vector_bytes = 16;
   bool has_fma = false;
-  // NUMLIFT_VECTOR_BYTES in the environment lowers vector_bytes, so that tests reach the narrower code.
+  // NUMLIFT_VECTOR_BYTES in the environment lowers vector_bytes, so that tests reach the narrower
+  // code.
 };
 
 // Loads LLVM's x86 target on first use. Thread safe.

@@ -17,30 +17,30 @@ namespace numlift::codegen::cpu {
 namespace {
 
 // op, libm's name, operands, whether libmvec's float64 and float32 versions are good enough
-#define NUMLIFT_MATH_FUNCTIONS(X)     \
-  X(Exp, exp, 1, true, true)          \
-  X(Exp2, exp2, 1, true, true)        \
-  X(Expm1, expm1, 1, true, true)      \
-  X(Log, log, 1, true, true)          \
-  X(Log2, log2, 1, true, true)        \
-  X(Log10, log10, 1, true, true)      \
-  X(Log1p, log1p, 1, true, true)      \
-  X(Sin, sin, 1, true, true)          \
-  X(Cos, cos, 1, true, true)          \
-  X(Tan, tan, 1, true, true)          \
-  X(Arcsin, asin, 1, true, true)      \
-  X(Arccos, acos, 1, true, true)      \
-  X(Arctan, atan, 1, true, true)      \
-  X(Sinh, sinh, 1, true, true)        \
-  X(Cosh, cosh, 1, true, true)        \
-  X(Tanh, tanh, 1, true, true)        \
-  X(Arcsinh, asinh, 1, true, true)    \
-  X(Arccosh, acosh, 1, true, true)    \
-  X(Arctanh, atanh, 1, true, true)    \
-  X(Cbrt, cbrt, 1, true, true)        \
-  X(Arctan2, atan2, 2, true, true)    \
-  X(Hypot, hypot, 2, true, true)      \
-  X(Power, pow, 2, true, true)        \
+#define NUMLIFT_MATH_FUNCTIONS(X)  \
+  X(Exp, exp, 1, true, true)       \
+  X(Exp2, exp2, 1, true, true)     \
+  X(Expm1, expm1, 1, true, true)   \
+  X(Log, log, 1, true, true)       \
+  X(Log2, log2, 1, true, true)     \
+  X(Log10, log10, 1, true, true)   \
+  X(Log1p, log1p, 1, true, true)   \
+  X(Sin, sin, 1, true, true)       \
+  X(Cos, cos, 1, true, true)       \
+  X(Tan, tan, 1, true, true)       \
+  X(Arcsin, asin, 1, true, true)   \
+  X(Arccos, acos, 1, true, true)   \
+  X(Arctan, atan, 1, true, true)   \
+  X(Sinh, sinh, 1, true, true)     \
+  X(Cosh, cosh, 1, true, true)     \
+  X(Tanh, tanh, 1, true, true)     \
+  X(Arcsinh, asinh, 1, true, true) \
+  X(Arccosh, acosh, 1, true, true) \
+  X(Arctanh, atanh, 1, true, true) \
+  X(Cbrt, cbrt, 1, true, true)     \
+  X(Arctan2, atan2, 2, true, true) \
+  X(Hypot, hypot, 2, true, true)   \
+  X(Power, pow, 2, true, true)     \
   X(Fmod, fmod, 2, false, false)
 
 struct MathFunction {
@@ -63,7 +63,13 @@ void* address2(T (*function)(T, T)) {
 
 const MathFunction kFunctions[] = {
 #define NUMLIFT_MATH(op, name, arity, v64, v32) \
-  {Op::k##op, #name, arity, v64, v32, address##arity<double>(::name), address##arity<float>(::name##f)},
+  {Op::k##op,                                   \
+   #name,                                       \
+   arity,                                       \
+   v64,                                         \
+   v32,                                         \
+   address##arity<double>(::name),              \
+   address##arity<float>(::name##f)},
     NUMLIFT_MATH_FUNCTIONS(NUMLIFT_MATH)
 #undef NUMLIFT_MATH
 };
@@ -97,7 +103,8 @@ const AddressTable& vector_functions() {
     for (const MathFunction& function : kFunctions)
       for (bool f64 : {true, false})
         for (unsigned bytes : {16u, 32u, 64u}) {
-          if (bytes > host_target().vector_bytes || !(f64 ? function.vector_f64 : function.vector_f32))
+          if (bytes > host_target().vector_bytes ||
+              !(f64 ? function.vector_f64 : function.vector_f32))
             continue;
           const std::string name = vector_name(function, f64, bytes);
           if (void* address = dlsym(library, name.c_str())) found->emplace(name, address);
@@ -117,7 +124,8 @@ llvm::Function* declare(llvm::Module* module, const std::string& name, llvm::Typ
 }
 
 // The named libm function: a pure function of its operands (errno is nobody's business here).
-llvm::Function* libm_function(llvm::Module* module, const MathFunction& function, llvm::Type* type) {
+llvm::Function* libm_function(llvm::Module* module, const MathFunction& function,
+                              llvm::Type* type) {
   std::string name = "libm_" + std::string(function.name);
   if (type->isFloatTy()) name += 'f';
   llvm::SmallVector<llvm::Type*, 2> parameters(static_cast<size_t>(function.arity), type);
@@ -128,12 +136,14 @@ llvm::Function* libm_function(llvm::Module* module, const MathFunction& function
 }
 
 // The part [first, first + count) of a vector.
-llvm::Value* slice(llvm::IRBuilder<>& builder, llvm::Value* vector, unsigned first, unsigned count) {
+llvm::Value* slice(llvm::IRBuilder<>& builder, llvm::Value* vector, unsigned first,
+                   unsigned count) {
   if (first == 0 && count == lane_count(vector->getType())) return vector;
   llvm::SmallVector<int, 64> mask;
   for (unsigned i = 0; i < count; ++i) {
     const unsigned lane = first + i;
-    mask.push_back(lane < lane_count(vector->getType()) ? static_cast<int>(lane) : 0);  // fills up with lane 0
+    mask.push_back(lane < lane_count(vector->getType()) ? static_cast<int>(lane)
+                                                        : 0);  // fills up with lane 0
   }
   return builder.CreateShuffleVector(vector, mask);
 }
@@ -182,8 +192,8 @@ llvm::Value* emit_libm_call(llvm::IRBuilder<>& builder, std::string_view name,
   }
   arguments.push_back(builder.getInt64(lane_count(operands[0]->getType())));
   types.push_back(builder.getInt64Ty());
-  const std::string helper = "numlift_map" + std::to_string(function->arity) +
-                             (element->isDoubleTy() ? "_f64" : "_f32");
+  const std::string helper =
+      "numlift_map" + std::to_string(function->arity) + (element->isDoubleTy() ? "_f64" : "_f32");
   builder.CreateCall(declare(module, helper, builder.getVoidTy(), types), arguments);
   return builder.CreateLoad(type, arguments[1]);
 }
@@ -214,7 +224,8 @@ llvm::Value* emit_math_call(llvm::IRBuilder<>& builder, std::string_view name,
   llvm::SmallVector<llvm::Value*, 8> parts;
   for (unsigned first = 0; first < lanes; first += width) {
     llvm::SmallVector<llvm::Value*, 2> arguments;
-    for (llvm::Value* operand : operands) arguments.push_back(slice(builder, operand, first, width));
+    for (llvm::Value* operand : operands)
+      arguments.push_back(slice(builder, operand, first, width));
     parts.push_back(builder.CreateCall(callee, arguments));
   }
   return concat(builder, parts, lanes);

@@ -15,7 +15,8 @@
 
 namespace numlift::codegen::cpu {
 
-// libm's name of the op ("sin" for float64; float32 has the f suffix); "" if it is no such function.
+// libm's name of the op ("sin" for float64; float32 has the f suffix); "" if it is no such
+// function.
 std::string_view math_function_name(Op op);
 
 // Emits the call for one or two operands of type float or double, or vectors of these.

@@ -23,8 +23,8 @@ int numlift_is_watched(PyThreadState* thread, PyCodeObject* code) {
 #if PY_VERSION_HEX >= 0x030C0000
   /* Settrace and setprofile are tools of sys.monitoring, too. */
   if (any_tool(&thread->interp->monitors, sizeof thread->interp->monitors)) return 1;
-  return code->_co_monitoring != NULL &&
-         any_tool(&code->_co_monitoring->local_monitors, sizeof code->_co_monitoring->local_monitors);
+  return code->_co_monitoring != NULL && any_tool(&code->_co_monitoring->local_monitors,
+                                                  sizeof code->_co_monitoring->local_monitors);
 #else
   (void)code;
   return thread->cframe->use_tracing != 0;

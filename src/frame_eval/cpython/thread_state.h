@@ -9,7 +9,8 @@
 extern "C" {
 #endif
 
-/* A tracer, profiler or sys.monitoring tool watches `code` (or all code): it must see real frames. */
+/* A tracer, profiler or sys.monitoring tool watches `code` (or all code): it must see real frames.
+ */
 int numlift_is_watched(PyThreadState* thread, PyCodeObject* code);
 
 /* Around a call of the original function from C. On 3.12 and 3.13 each such call counts against the

@@ -23,7 +23,8 @@ SourcePtr source_of(const Sym& value) {
 BorrowedRef as_object(PyTypeObject* type) { return reinterpret_cast<PyObject*>(type); }
 
 [[noreturn]] void no_attribute(const Sym& owner, BorrowedRef name) {
-  throw_break("would_raise", fmt::format("'{}' has no attribute '{}'", type_name(owner), utf8_text(name)));
+  throw_break("would_raise",
+              fmt::format("'{}' has no attribute '{}'", type_name(owner), utf8_text(name)));
 }
 [[noreturn]] void unsupported_attribute(const Sym& owner, BorrowedRef name) {
   throw_break("unsupported_value",
@@ -45,7 +46,8 @@ BorrowedRef instance_item(BorrowedRef object, BorrowedRef name) {
 
 bool is_data_descriptor(BorrowedRef raw) { return raw.type()->tp_descr_set != nullptr; }
 
-// Numbers in these modules are constants of nature; elsewhere a module's numbers are run-time inputs.
+// Numbers in these modules are constants of nature; elsewhere a module's numbers are run-time
+// inputs.
 bool has_constant_numbers(BorrowedRef module) {
   const char* name = PyModule_GetName(module.get());
   if (name == nullptr) PyErr_Clear();
@@ -59,7 +61,8 @@ Sym module_attribute(Interpreter& interpreter, const Sym& owner, BorrowedRef nam
   PyObject* found = PyDict_GetItemWithError(PyModule_GetDict(module.get()), name);
   if (found == nullptr) {
     PyErr_Clear();
-    throw_break("unsupported_value", fmt::format("the module has no attribute '{}' yet", utf8_text(name)));
+    throw_break("unsupported_value",
+                fmt::format("the module has no attribute '{}' yet", utf8_text(name)));
   }
   auto source = Source::attribute(source_of(owner), name);
   if (PyFloat_CheckExact(found) && has_constant_numbers(module)) {
@@ -89,7 +92,8 @@ Sym class_attribute(Interpreter& interpreter, const Sym& owner, BorrowedRef name
     if (meta != nullptr) unsupported_attribute(owner, name);
     no_attribute(owner, name);
   }
-  Sym value = interpreter.tracer.outside(Ref::create(raw), Source::attribute(source_of(owner), name));
+  Sym value =
+      interpreter.tracer.outside(Ref::create(raw), Source::attribute(source_of(owner), name));
   return bind_attribute(interpreter, value, nullptr, owner);
 }
 
@@ -131,20 +135,24 @@ Sym constant_attribute(Interpreter& interpreter, const Sym& owner, BorrowedRef n
     PyErr_Clear();
     no_attribute(owner, name);
   }
-  if (PyCFunction_Check(value.get()) || Py_TYPE(value.get())->tp_call == nullptr || PyType_Check(value.get())) {
+  if (PyCFunction_Check(value.get()) || Py_TYPE(value.get())->tp_call == nullptr ||
+      PyType_Check(value.get())) {
     if (PyCFunction_Check(value.get())) return built_in_method(owner, name);
-    if (is_pure(value) || PyType_Check(value.get()) || is_numpy_value(interpreter.tracer.constant(value))) {
+    if (is_pure(value) || PyType_Check(value.get()) ||
+        is_numpy_value(interpreter.tracer.constant(value))) {
       return interpreter.tracer.constant(std::move(value));
     }
   }
-  if (Py_TYPE(value.get())->tp_call != nullptr && !PyFunction_Check(value.get())) return built_in_method(owner, name);
+  if (Py_TYPE(value.get())->tp_call != nullptr && !PyFunction_Check(value.get()))
+    return built_in_method(owner, name);
   unsupported_attribute(owner, name);
 }
 
 // np.finfo(…), np.iinfo(…): immutable descriptions of a dtype.
 bool is_number_info(BorrowedRef object) {
   const std::string name = object.type()->tp_name;
-  if (name != "finfo" && name != "iinfo" && name != "numpy.finfo" && name != "numpy.iinfo") return false;
+  if (name != "finfo" && name != "iinfo" && name != "numpy.finfo" && name != "numpy.iinfo")
+    return false;
   Ref module = Ref::steal(PyObject_GetAttrString(as_object(object.type()).get(), "__module__"));
   if (!module) PyErr_Clear();
   return module && utf8_text(module).starts_with("numpy");
@@ -199,7 +207,8 @@ Sym bind_attribute(Interpreter& interpreter, const Sym& raw, const Sym& instance
     if (!instance) return raw;
     real_object(interpreter, raw, "a property is read");
     Ref getter = must(PyObject_GetAttrString(object.get(), "fget"));
-    if (!PyFunction_Check(getter.get())) throw_break("unsupported_value", "a property without a Python getter");
+    if (!PyFunction_Check(getter.get()))
+      throw_break("unsupported_value", "a property without a Python getter");
     Sym function = interpreter.tracer.outside(getter, Source::constant(getter));
     return call_python_function(interpreter, function, {{instance}, {}});
   }
@@ -216,13 +225,15 @@ Sym bind_attribute(Interpreter& interpreter, const Sym& raw, const Sym& instance
     return interpreter.tracer.constant(
         must(type->tp_descr_get(object.get(), self, reinterpret_cast<PyObject*>(Py_TYPE(self)))));
   }
-  throw_break("unsupported_value", fmt::format("an attribute that is a descriptor ({})", type->tp_name));
+  throw_break("unsupported_value",
+              fmt::format("an attribute that is a descriptor ({})", type->tp_name));
 }
 
 Sym get_super_attribute(Interpreter& interpreter, const Sym& start_class, const Sym& self,
                         BorrowedRef name) {
   auto start = real_object(interpreter, start_class, "super() is used");
-  if (!start || self->kind != SymKind::kObject) throw_break("unsupported_call", "super() of such an object");
+  if (!start || self->kind != SymKind::kObject)
+    throw_break("unsupported_call", "super() of such an object");
   const bool self_is_class = PyType_Check(object_of(self).get());
   Ref own_class = self_is_class ? *real_object(interpreter, self, "super() is used")
                                 : type_of(interpreter, self);
@@ -253,13 +264,15 @@ Sym get_attribute(Interpreter& interpreter, const Sym& owner, BorrowedRef name) 
   const std::string text = utf8_text(name);
   if (text == "__class__") return interpreter.object(type_of(interpreter, owner));
   switch (owner->kind) {
-    case SymKind::kObject: return object_attribute(interpreter, owner, name);
+    case SymKind::kObject:
+      return object_attribute(interpreter, owner, name);
     case SymKind::kSize:
       if (text == "real" || text == "numerator") return owner;
       if (text == "imag") return interpreter.integer(0);
       if (text == "denominator") return interpreter.integer(1);
       return built_in_method(owner, name);
-    case SymKind::kScalar: return built_in_method(owner, name);
+    case SymKind::kScalar:
+      return built_in_method(owner, name);
     case SymKind::kTuple:
       if (as<SequenceValue>(owner).named_tuple_class) {
         if (Sym field = named_tuple_field(interpreter, owner, name)) return field;
@@ -291,7 +304,8 @@ Sym get_attribute(Interpreter& interpreter, const Sym& owner, BorrowedRef name) 
     case SymKind::kNull:
     case SymKind::kArray:
     case SymKind::kMethod:
-    case SymKind::kCell: unsupported_attribute(owner, name);
+    case SymKind::kCell:
+      unsupported_attribute(owner, name);
   }
   NUMLIFT_UNREACHABLE();
 }
@@ -307,11 +321,13 @@ void set_attribute(Interpreter& interpreter, const Sym& owner, BorrowedRef name,
 std::optional<bool> has_attribute(Interpreter& interpreter, const Sym& owner, BorrowedRef name) {
   if (owner->kind == SymKind::kArray) {
     return PyObject_HasAttr(reinterpret_cast<PyObject*>(&PyBaseObject_Type), name) ||
-           _PyType_Lookup(reinterpret_cast<PyTypeObject*>(type_of(interpreter, owner).get()), name) != nullptr;
+           _PyType_Lookup(reinterpret_cast<PyTypeObject*>(type_of(interpreter, owner).get()),
+                          name) != nullptr;
   }
   if (owner->kind != SymKind::kObject) {
-    if (owner->kind == SymKind::kIterator || owner->kind == SymKind::kCell || owner->kind == SymKind::kNull ||
-        owner->kind == SymKind::kFunction || owner->kind == SymKind::kMethod) {
+    if (owner->kind == SymKind::kIterator || owner->kind == SymKind::kCell ||
+        owner->kind == SymKind::kNull || owner->kind == SymKind::kFunction ||
+        owner->kind == SymKind::kMethod) {
       return std::nullopt;
     }
     auto* type = reinterpret_cast<PyTypeObject*>(type_of(interpreter, owner).get());
@@ -327,13 +343,15 @@ std::optional<bool> has_attribute(Interpreter& interpreter, const Sym& owner, Bo
     if (!present && PyDict_Contains(dict, hook.get()) == 1) return std::nullopt;
   } else if (!PyType_Check(object.get()) && object.type()->tp_getattro == PyObject_GenericGetAttr) {
     type_of(interpreter, owner);
-    if (PyObject* raw = _PyType_Lookup(object.type(), name); raw && is_data_descriptor(raw)) return std::nullopt;
+    if (PyObject* raw = _PyType_Lookup(object.type(), name); raw && is_data_descriptor(raw))
+      return std::nullopt;
     present = static_cast<bool>(source->read_from(object, {}));
   } else {
     return std::nullopt;
   }
   if (!present) {
-    interpreter.tracer.guard(source, guards::IsAbsent{}, "it is asked for at " + interpreter.location_text());
+    interpreter.tracer.guard(source, guards::IsAbsent{},
+                             "it is asked for at " + interpreter.location_text());
   }
   return present;
 }

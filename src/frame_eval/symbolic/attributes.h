@@ -1,5 +1,5 @@
-// Attribute reads and stores, as CPython's generic lookup does them. No user code runs: properties and
-// methods are inlined, other descriptors leave the graph.
+// Attribute reads and stores, as CPython's generic lookup does them. No user code runs: properties
+// and methods are inlined, other descriptors leave the graph.
 #pragma once
 
 #include "symbolic/interpreter.h"
@@ -13,13 +13,16 @@ std::optional<bool> has_attribute(Interpreter& interpreter, const Sym& owner, Bo
 // The attribute of `owner`'s class as the class holds it, with its source; null when there is none.
 Sym type_attribute(Interpreter& interpreter, const Sym& owner, BorrowedRef name);
 // What reading a class's raw attribute through an instance (or a class) gives.
-Sym bind_attribute(Interpreter& interpreter, const Sym& raw, const Sym& instance, const Sym& owner_class);
+Sym bind_attribute(Interpreter& interpreter, const Sym& raw, const Sym& instance,
+                   const Sym& owner_class);
 // super().name for these.
-Sym get_super_attribute(Interpreter& interpreter, const Sym& start_class, const Sym& self, BorrowedRef name);
+Sym get_super_attribute(Interpreter& interpreter, const Sym& start_class, const Sym& self,
+                        BorrowedRef name);
 
 // super() itself
 struct SuperValue : IteratorValue {
-  SuperValue(Sym start_class, Sym self) : start_class(std::move(start_class)), self(std::move(self)) {}
+  SuperValue(Sym start_class, Sym self)
+      : start_class(std::move(start_class)), self(std::move(self)) {}
   Sym next(Tracer&) override { throw_break("would_raise", "next() of super()"); }
   Sym start_class, self;
 };

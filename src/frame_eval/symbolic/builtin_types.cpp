@@ -1,4 +1,5 @@
-// Builtin classes called: range, enumerate, zip, int, float, tuple, list, dict, set, slice, type, super.
+// Builtin classes called: range, enumerate, zip, int, float, tuple, list, dict, set, slice, type,
+// super.
 #include "numlift/py/py_error.h"
 #include "symbolic/attributes.h"
 #include "symbolic/builtins.h"
@@ -20,7 +21,8 @@ Sym py_range(Interpreter& interpreter, const CallArguments& arguments) {
   Ref bounds = checked(PyTuple_New(static_cast<Py_ssize_t>(read.count())));
   for (size_t i = 0; i < read.count(); ++i) {
     const int64_t bound = concrete_int(interpreter, read[i], "the bounds of a range");
-    PyTuple_SET_ITEM(bounds.get(), static_cast<Py_ssize_t>(i), checked(PyLong_FromLongLong(bound)).release());
+    PyTuple_SET_ITEM(bounds.get(), static_cast<Py_ssize_t>(i),
+                     checked(PyLong_FromLongLong(bound)).release());
   }
   return interpreter.tracer.constant(
       must(PyObject_Call(reinterpret_cast<PyObject*>(&PyRange_Type), bounds.get(), nullptr)));
@@ -31,7 +33,8 @@ Sym py_enumerate(Interpreter& interpreter, const CallArguments& arguments) {
   Sym start = read.keyword("start");
   read.expect(1, 2);
   if (read.count() == 2) start = read[1];
-  return make_enumerate(interpreter, read[0], start ? concrete_int(interpreter, start, "enumerate()") : 0);
+  return make_enumerate(interpreter, read[0],
+                        start ? concrete_int(interpreter, start, "enumerate()") : 0);
 }
 
 Sym py_zip(Interpreter& interpreter, const CallArguments& arguments) {
@@ -76,11 +79,15 @@ Sym py_number(Interpreter& interpreter, const CallArguments& arguments) {
   }
   Ref real = checked(PyTuple_New(static_cast<Py_ssize_t>(read.count())));
   for (size_t i = 0; i < read.count(); ++i) {
-    auto constant = pure_constant(interpreter, concrete(interpreter, read[i], type->tp_name), type->tp_name);
-    if (!constant) throw_break("unsupported_value", fmt::format("{}() of a {}", type->tp_name, type_name(read[i])));
+    auto constant =
+        pure_constant(interpreter, concrete(interpreter, read[i], type->tp_name), type->tp_name);
+    if (!constant)
+      throw_break("unsupported_value",
+                  fmt::format("{}() of a {}", type->tp_name, type_name(read[i])));
     PyTuple_SET_ITEM(real.get(), static_cast<Py_ssize_t>(i), constant->release());
   }
-  return interpreter.tracer.constant(must(PyObject_Call(reinterpret_cast<PyObject*>(type), real.get(), nullptr)));
+  return interpreter.tracer.constant(
+      must(PyObject_Call(reinterpret_cast<PyObject*>(type), real.get(), nullptr)));
 }
 
 Sym py_str(Interpreter& interpreter, const CallArguments& arguments) {
@@ -111,7 +118,8 @@ Sym py_list(Interpreter& interpreter, const CallArguments& arguments) {
 Sym py_set(Interpreter& interpreter, const CallArguments& arguments) {
   ArgumentReader read("set", arguments);
   read.expect(0, 1);
-  return make_set(interpreter, read.count() ? collect_unordered(interpreter, read[0]) : std::vector<Sym>{});
+  return make_set(interpreter,
+                  read.count() ? collect_unordered(interpreter, read[0]) : std::vector<Sym>{});
 }
 
 Sym py_dict(Interpreter& interpreter, const CallArguments& arguments) {
@@ -156,7 +164,8 @@ Sym py_super(Interpreter& interpreter, const CallArguments& arguments) {
   for (size_t i = 0; i < slots.size(); ++i) {
     if (slots[i].is_free && utf8_text(slots[i].name) == "__class__" && self && frame->slots[i] &&
         frame->slots[i]->kind == SymKind::kCell) {
-      return std::make_shared<SuperValue>(interpreter.read_cell(as<CellValue>(frame->slots[i])), self);
+      return std::make_shared<SuperValue>(interpreter.read_cell(as<CellValue>(frame->slots[i])),
+                                          self);
     }
   }
   throw_break("unsupported_call", "super() without a class");
@@ -165,7 +174,9 @@ Sym py_super(Interpreter& interpreter, const CallArguments& arguments) {
 }  // namespace
 
 void add_builtin_types(BuiltinEntries& entries) {
-  auto add = [&](const char* name, BuiltinHandler handler) { entries.emplace_back("builtins", name, handler); };
+  auto add = [&](const char* name, BuiltinHandler handler) {
+    entries.emplace_back("builtins", name, handler);
+  };
   add("range", py_range);
   add("enumerate", py_enumerate);
   add("zip", py_zip);

@@ -36,9 +36,10 @@ Sym ArgumentReader::keyword(const char* name) {
 }
 
 BorrowedRef known_object(const char* module, const char* name) {
-  // Module-level C objects of the standard library; kept for the life of the process on purpose, like
-  // the interned names beside them.
-  static auto* const objects = std::make_unique<std::map<std::pair<std::string, std::string>, PyObject*>>().release();
+  // Module-level C objects of the standard library; kept for the life of the process on purpose,
+  // like the interned names beside them.
+  static auto* const objects =
+      std::make_unique<std::map<std::pair<std::string, std::string>, PyObject*>>().release();
   auto [found, is_new] = objects->try_emplace({module, name}, nullptr);
   if (is_new) {
     Ref loaded = Ref::steal(PyImport_ImportModule(module));
@@ -88,12 +89,14 @@ Sym call_constant_method(Interpreter& interpreter, const Sym& self, BorrowedRef 
     auto items = collect_items(interpreter, arguments.positional[0]);
     Ref parts = checked(PyList_New(0));
     for (const Sym& item : items) check_status(PyList_Append(parts.get(), real(item).get()));
-    return interpreter.tracer.constant(must(PyObject_CallMethodOneArg(real(owner).get(), name, parts.get())));
+    return interpreter.tracer.constant(
+        must(PyObject_CallMethodOneArg(real(owner).get(), name, parts.get())));
   }
   Ref method = must(PyObject_GetAttr(real(owner).get(), name));
   Ref positional = checked(PyTuple_New(static_cast<Py_ssize_t>(arguments.positional.size())));
   for (size_t i = 0; i < arguments.positional.size(); ++i) {
-    PyTuple_SET_ITEM(positional.get(), static_cast<Py_ssize_t>(i), real(arguments.positional[i]).release());
+    PyTuple_SET_ITEM(positional.get(), static_cast<Py_ssize_t>(i),
+                     real(arguments.positional[i]).release());
   }
   Ref keywords = checked(PyDict_New());
   for (const auto& [keyword, value] : arguments.keywords) {
@@ -134,7 +137,8 @@ bool is_subclass(Interpreter& interpreter, BorrowedRef type, const Sym& classes)
     Ref parts = must(PyObject_GetAttrString(real->get(), "__args__"));
     return is_subclass(interpreter, type, interpreter.object(parts));
   }
-  if (!PyType_Check(real->get())) throw_break("would_raise", "a class test with something that is no class");
+  if (!PyType_Check(real->get()))
+    throw_break("would_raise", "a class test with something that is no class");
   PyTypeObject* metatype = real->type();
   if (metatype == &PyType_Type || metatype->tp_base == nullptr ||
       std::string_view(metatype->tp_name) == "EnumType") {
@@ -166,7 +170,8 @@ Sym py_issubclass(Interpreter& interpreter, const CallArguments& arguments) {
   ArgumentReader read("issubclass", arguments);
   read.expect(2, 2);
   auto type = real_object(interpreter, read[0], "a class test");
-  if (!type || !PyType_Check(type->get())) throw_break("would_raise", "issubclass() of something that is no class");
+  if (!type || !PyType_Check(type->get()))
+    throw_break("would_raise", "issubclass() of something that is no class");
   return interpreter.boolean(is_subclass(interpreter, *type, read[1]));
 }
 
@@ -174,7 +179,8 @@ Sym py_getattr(Interpreter& interpreter, const CallArguments& arguments) {
   ArgumentReader read("getattr", arguments);
   read.expect(2, 3);
   auto name = pure_constant(interpreter, read[1], "the name of an attribute");
-  if (!name || !PyUnicode_CheckExact(name->get())) throw_break("unsupported_value", "getattr() with such a name");
+  if (!name || !PyUnicode_CheckExact(name->get()))
+    throw_break("unsupported_value", "getattr() with such a name");
   PyObject* interned = name->release();
   PyUnicode_InternInPlace(&interned);
   Ref key = Ref::steal(interned);
@@ -190,7 +196,8 @@ Sym py_hasattr(Interpreter& interpreter, const CallArguments& arguments) {
   ArgumentReader read("hasattr", arguments);
   read.expect(2, 2);
   auto name = pure_constant(interpreter, read[1], "the name of an attribute");
-  if (!name || !PyUnicode_CheckExact(name->get())) throw_break("unsupported_value", "hasattr() with such a name");
+  if (!name || !PyUnicode_CheckExact(name->get()))
+    throw_break("unsupported_value", "hasattr() with such a name");
   auto present = has_attribute(interpreter, read[0], *name);
   if (!present) throw_break("unsupported_value", "hasattr() of a " + type_name(read[0]));
   return interpreter.boolean(*present);
@@ -215,7 +222,8 @@ Sym py_extreme(Interpreter& interpreter, const CallArguments& arguments) {
   ArgumentReader read(want_min ? "min" : "max", arguments);
   Sym key = read.keyword("key"), fallback = read.keyword("default");
   read.expect(1, SIZE_MAX);
-  std::vector<Sym> items = read.count() > 1 ? arguments.positional : collect_unordered(interpreter, read[0]);
+  std::vector<Sym> items =
+      read.count() > 1 ? arguments.positional : collect_unordered(interpreter, read[0]);
   if (items.empty()) {
     if (fallback && read.count() == 1) return fallback;
     throw_break("would_raise", "min() or max() of nothing");
@@ -227,7 +235,8 @@ Sym py_extreme(Interpreter& interpreter, const CallArguments& arguments) {
   Sym best = items[0], best_key = key_of(best);
   for (size_t i = 1; i < items.size(); ++i) {
     Sym item_key = key_of(items[i]);
-    if (truth(interpreter, compare_operation(interpreter, want_min ? kLess : kGreater, item_key, best_key))) {
+    if (truth(interpreter,
+              compare_operation(interpreter, want_min ? kLess : kGreater, item_key, best_key))) {
       best = items[i];
       best_key = item_key;
     }
@@ -244,7 +253,8 @@ Sym py_sum(Interpreter& interpreter, const CallArguments& arguments) {
   if (read.count() == 2) start = read[1];
   std::vector<Sym> items = collect_items(interpreter, read[0]);
   Sym total = start ? start : interpreter.integer(0);
-  if (is_object(total, nullptr) || is_tuple(total)) throw_break("unsupported_value", "sum() of sequences");
+  if (is_object(total, nullptr) || is_tuple(total))
+    throw_break("unsupported_value", "sum() of sequences");
   auto is_inexact = [](const Sym& value) {
     if (value->kind == SymKind::kScalar) return is_py_scalar(value);
     return value->kind == SymKind::kObject &&
@@ -255,11 +265,13 @@ Sym py_sum(Interpreter& interpreter, const CallArguments& arguments) {
   if (inexact) {
     Ref values = checked(PyList_New(0));
     for (const Sym& item : items) {
-      auto real = pure_constant(interpreter, concrete(interpreter, item, "sum() of floats"), "sum() of floats");
+      auto real = pure_constant(interpreter, concrete(interpreter, item, "sum() of floats"),
+                                "sum() of floats");
       if (!real) throw_break("unsupported_value", "sum() of floats and arrays");
       check_status(PyList_Append(values.get(), real->get()));
     }
-    auto first = pure_constant(interpreter, concrete(interpreter, total, "sum() of floats"), "sum() of floats");
+    auto first = pure_constant(interpreter, concrete(interpreter, total, "sum() of floats"),
+                               "sum() of floats");
     if (!first) throw_break("unsupported_value", "sum() of floats and arrays");
     return interpreter.tracer.constant(must(PyObject_CallFunctionObjArgs(
         known_object("builtins", "sum"), values.get(), first->get(), nullptr)));
@@ -293,13 +305,15 @@ Sym py_round(Interpreter& interpreter, const CallArguments& arguments) {
   if (is_numpy_value(read[0])) throw_break("unsupported_numpy", "round() of a NumPy value");
   auto value = pure_constant(interpreter, concrete(interpreter, read[0], "round()"), "round()");
   if (!value) {
-    if (Sym result = special_method(interpreter, read[0], "__round__", digits ? std::vector<Sym>{digits} : std::vector<Sym>{})) {
+    if (Sym result = special_method(interpreter, read[0], "__round__",
+                                    digits ? std::vector<Sym>{digits} : std::vector<Sym>{})) {
       return result;
     }
     throw_break("unsupported_value", "round() of a " + type_name(read[0]));
   }
-  Ref places = digits ? *pure_constant(interpreter, concrete(interpreter, digits, "round()"), "round()")
-                      : Ref::create(Py_None);
+  Ref places =
+      digits ? *pure_constant(interpreter, concrete(interpreter, digits, "round()"), "round()")
+             : Ref::create(Py_None);
   return interpreter.tracer.constant(must(PyObject_CallFunctionObjArgs(
       known_object("builtins", "round"), value->get(), places.get(), nullptr)));
 }
@@ -308,7 +322,8 @@ Sym py_divmod(Interpreter& interpreter, const CallArguments& arguments) {
   ArgumentReader read("divmod", arguments);
   read.expect(2, 2);
   if (is_numpy_value(read[0]) || is_numpy_value(read[1])) {
-    return numpy_call(interpreter.tracer, known_object("numpy", "divmod"), arguments.positional, {});
+    return numpy_call(interpreter.tracer, known_object("numpy", "divmod"), arguments.positional,
+                      {});
   }
   return make_tuple({binary_operation(interpreter, kNbFloorDivide, false, read[0], read[1]),
                      binary_operation(interpreter, kNbRemainder, false, read[0], read[1])});
@@ -324,7 +339,8 @@ Sym py_pow(Interpreter& interpreter, const CallArguments& arguments) {
 Sym py_callable(Interpreter& interpreter, const CallArguments& arguments) {
   ArgumentReader read("callable", arguments);
   read.expect(1, 1);
-  if (read[0]->kind == SymKind::kFunction || read[0]->kind == SymKind::kMethod) return interpreter.boolean(true);
+  if (read[0]->kind == SymKind::kFunction || read[0]->kind == SymKind::kMethod)
+    return interpreter.boolean(true);
   Ref type = type_of(interpreter, read[0]);
   return interpreter.boolean(reinterpret_cast<PyTypeObject*>(type.get())->tp_call != nullptr);
 }
@@ -349,19 +365,27 @@ Sym py_next(Interpreter& interpreter, const CallArguments& arguments) {
 
 template <char letter>
 Sym py_digits(Interpreter& interpreter, const CallArguments& arguments) {
-  static constexpr const char* kName = letter == 'b' ? "bin" : letter == 'x' ? "hex" : letter == 'o' ? "oct"
-                                       : letter == 'c' ? "chr" : letter == 'd' ? "ord" : "repr";
+  static constexpr const char* kName = letter == 'b'   ? "bin"
+                                       : letter == 'x' ? "hex"
+                                       : letter == 'o' ? "oct"
+                                       : letter == 'c' ? "chr"
+                                       : letter == 'd' ? "ord"
+                                                       : "repr";
   ArgumentReader read(kName, arguments);
   read.expect(1, 1);
   auto value = pure_constant(interpreter, concrete(interpreter, read[0], kName), kName);
-  if (!value) throw_break("unsupported_value", fmt::format("{}() of a {}", kName, type_name(read[0])));
-  return interpreter.tracer.constant(must(PyObject_CallOneArg(known_object("builtins", kName), value->get())));
+  if (!value)
+    throw_break("unsupported_value", fmt::format("{}() of a {}", kName, type_name(read[0])));
+  return interpreter.tracer.constant(
+      must(PyObject_CallOneArg(known_object("builtins", kName), value->get())));
 }
 
 }  // namespace
 
 void add_builtins(BuiltinEntries& entries) {
-  auto add = [&](const char* name, BuiltinHandler handler) { entries.emplace_back("builtins", name, handler); };
+  auto add = [&](const char* name, BuiltinHandler handler) {
+    entries.emplace_back("builtins", name, handler);
+  };
   add("len", py_len);
   add("isinstance", py_isinstance);
   add("issubclass", py_issubclass);

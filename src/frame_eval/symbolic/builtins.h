@@ -27,7 +27,8 @@ void add_library(BuiltinEntries& entries);
 // ---- for handlers: arguments by position and by name
 class ArgumentReader {
  public:
-  ArgumentReader(const char* function, const CallArguments& arguments) : function_(function), arguments_(arguments) {}
+  ArgumentReader(const char* function, const CallArguments& arguments)
+      : function_(function), arguments_(arguments) {}
   // Throws Break (would_raise) for other counts, and for keywords not read by keyword().
   void expect(size_t least, size_t most) const;
   size_t count() const { return arguments_.positional.size(); }

@@ -24,7 +24,8 @@ std::string builtin_text(const std::string& name, const CallArguments& arguments
     if (!types.empty()) types += ", ";
     types += type_name(argument);
   }
-  return fmt::format("builtin: {} [{}] {}", name, types, arguments.keywords.empty() ? "False" : "True");
+  return fmt::format("builtin: {} [{}] {}", name, types,
+                     arguments.keywords.empty() ? "False" : "True");
 }
 
 std::string callable_text(BorrowedRef callable) {
@@ -32,7 +33,8 @@ std::string callable_text(BorrowedRef callable) {
   if (!name) PyErr_Clear();
   Ref module = Ref::steal(PyObject_GetAttrString(callable.get(), "__module__"));
   if (!module) PyErr_Clear();
-  std::string text = name && PyUnicode_Check(name.get()) ? utf8_text(name) : callable.type()->tp_name;
+  std::string text =
+      name && PyUnicode_Check(name.get()) ? utf8_text(name) : callable.type()->tp_name;
   if (module && PyUnicode_Check(module.get()) && utf8_text(module) != "builtins") {
     text = utf8_text(module) + "." + text;
   }
@@ -48,7 +50,8 @@ Sym run_frame(Interpreter& interpreter, std::unique_ptr<Frame> frame) {
   return interpreter.run(*frame);
 }
 
-Sym call_inside_function(Interpreter& interpreter, const FunctionValue& function, CallArguments arguments) {
+Sym call_inside_function(Interpreter& interpreter, const FunctionValue& function,
+                         CallArguments arguments) {
   FunctionParts parts{function.code, function.globals, function.closure, function.defaults,
                       function.kwdefaults};
   return run_frame(interpreter, make_frame(parts, std::move(arguments)));
@@ -115,7 +118,8 @@ Sym call_object(Interpreter& interpreter, const Sym& callable, CallArguments arg
   if (is_partial(object)) return call_outside_partial(interpreter, callable, std::move(arguments));
   if (Ref inner = unwrap_compiled(object)) {
     real_object(interpreter, callable, "it is called");
-    return call_python_function(interpreter, interpreter.tracer.outside(inner, Source::constant(inner)),
+    return call_python_function(interpreter,
+                                interpreter.tracer.outside(inner, Source::constant(inner)),
                                 std::move(arguments));
   }
   if (PyType_Check(object.get())) {
@@ -126,7 +130,8 @@ Sym call_object(Interpreter& interpreter, const Sym& callable, CallArguments arg
     if (PyExceptionClass_Check(object.get())) {
       throw_break("would_raise", callable_text(object) + " is made");
     }
-    throw_break("unsupported_call", fmt::format("an instance of {} is made", callable_text(object)));
+    throw_break("unsupported_call",
+                fmt::format("an instance of {} is made", callable_text(object)));
   }
   if (PyCFunction_Check(object.get())) {
     throw_break("unsupported_call", builtin_text(callable_text(object), arguments));
@@ -135,7 +140,8 @@ Sym call_object(Interpreter& interpreter, const Sym& callable, CallArguments arg
     throw_break("unsupported_call", fmt::format("call of {}", callable_text(object)));
   }
   if (arguments.keywords.empty()) {
-    if (Sym result = special_method(interpreter, callable, "__call__", std::move(arguments.positional))) {
+    if (Sym result =
+            special_method(interpreter, callable, "__call__", std::move(arguments.positional))) {
       return result;
     }
   }
@@ -156,9 +162,9 @@ Sym call_python_function(Interpreter& interpreter, const Sym& function, CallArgu
   PyObject* defaults = PyFunction_GET_DEFAULTS(object.get());
   PyObject* kwdefaults = PyFunction_GET_KW_DEFAULTS(object.get());
   if (function->source) {
-    interpreter.tracer.guard(function->source,
-                             guards::FunctionIs{code, Ref::create(defaults), Ref::create(kwdefaults)},
-                             "it is called at " + interpreter.location_text());
+    interpreter.tracer.guard(
+        function->source, guards::FunctionIs{code, Ref::create(defaults), Ref::create(kwdefaults)},
+        "it is called at " + interpreter.location_text());
   }
   FunctionParts parts;
   parts.code = code;
@@ -192,7 +198,8 @@ Sym call_value(Interpreter& interpreter, const Sym& callable, CallArguments argu
       return call_inside_function(interpreter, as<FunctionValue>(callable), std::move(arguments));
     case SymKind::kMethod:
       return call_method(interpreter, as<MethodValue>(callable), std::move(arguments));
-    case SymKind::kObject: return call_object(interpreter, callable, std::move(arguments));
+    case SymKind::kObject:
+      return call_object(interpreter, callable, std::move(arguments));
     case SymKind::kIterator:
       if (auto* partial = dynamic_cast<PartialValue*>(callable.get())) {
         return call_partial(interpreter, *partial, std::move(arguments));
@@ -211,7 +218,8 @@ Sym call_value(Interpreter& interpreter, const Sym& callable, CallArguments argu
     case SymKind::kSet:
     case SymKind::kDict:
     case SymKind::kSlice:
-    case SymKind::kCell: break;
+    case SymKind::kCell:
+      break;
   }
   throw_break("would_raise", fmt::format("a {} is not callable", type_name(callable)));
 }

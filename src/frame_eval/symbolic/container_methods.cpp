@@ -49,8 +49,10 @@ Sym sequence_index(const MethodCall& call) {
   const auto items = sequence_items(call.interpreter, call.self);
   const auto length = static_cast<int64_t>(items.size());
   int64_t first = 0, last = length;
-  if (call.count() > 1) first = clamp_index(concrete_int(call.interpreter, call[1], "index()"), length);
-  if (call.count() > 2) last = clamp_index(concrete_int(call.interpreter, call[2], "index()"), length);
+  if (call.count() > 1)
+    first = clamp_index(concrete_int(call.interpreter, call[1], "index()"), length);
+  if (call.count() > 2)
+    last = clamp_index(concrete_int(call.interpreter, call[2], "index()"), length);
   for (int64_t i = first; i < last; ++i) {
     if (equal_items(call.interpreter, items[static_cast<size_t>(i)], call[0])) {
       return call.interpreter.integer(i);
@@ -268,8 +270,9 @@ const Methods* methods_of(const Sym& self) {
                             {"setdefault", dict_setdefault},
                             {"update", dict_update},
                             {"clear", dict_clear}};
-  static const Methods set{{"add", set_add},       {"discard", set_discard}, {"remove", set_discard},
-                           {"update", set_update}, {"copy", set_copy},       {"clear", list_clear}};
+  static const Methods set{{"add", set_add},        {"discard", set_discard},
+                           {"remove", set_discard}, {"update", set_update},
+                           {"copy", set_copy},      {"clear", list_clear}};
   if (is_tuple(self)) return &tuple;
   if (is_list(self)) return &list;
   if (is_dict(self)) return &dict;

@@ -38,9 +38,10 @@ SourcePtr container_source(const Sym& container) {
 
 void guard_length(Interpreter& interpreter, const Sym& container, int64_t length) {
   const auto source = container_source(container);
-  interpreter.tracer.guard(source, guards::HasType{Ref::create(reinterpret_cast<PyObject*>(
-                                       object_of(container).type()))},
-                           "its type is used at " + interpreter.location_text());
+  interpreter.tracer.guard(
+      source,
+      guards::HasType{Ref::create(reinterpret_cast<PyObject*>(object_of(container).type()))},
+      "its type is used at " + interpreter.location_text());
   interpreter.tracer.guard(source, guards::HasLength{length},
                            "its length is used at " + interpreter.location_text());
 }
@@ -122,7 +123,8 @@ Sym sequence_item(Interpreter& interpreter, const Sym& sequence, const Sym& key)
   const bool outside_list = has_object_type(sequence, &PyList_Type);
   if (key->kind == SymKind::kSlice || has_object_type(key, &PySlice_Type)) {
     auto items = sequence_items(interpreter, sequence);
-    auto real = interpreter.tracer.as_deep_constant(key, "slice of a sequence at " + interpreter.location_text());
+    auto real = interpreter.tracer.as_deep_constant(
+        key, "slice of a sequence at " + interpreter.location_text());
     if (!real) throw_break("unsupported_value", "slice of a sequence by run-time values");
     Py_ssize_t start, stop, step;
     if (PySlice_Unpack(real->get(), &start, &stop, &step) < 0) {
@@ -132,7 +134,8 @@ Sym sequence_item(Interpreter& interpreter, const Sym& sequence, const Sym& key)
     const Py_ssize_t count =
         PySlice_AdjustIndices(static_cast<Py_ssize_t>(items.size()), &start, &stop, step);
     std::vector<Sym> part;
-    for (Py_ssize_t i = 0; i < count; ++i) part.push_back(items[static_cast<size_t>(start + i * step)]);
+    for (Py_ssize_t i = 0; i < count; ++i)
+      part.push_back(items[static_cast<size_t>(start + i * step)]);
     return is_tuple(sequence) ? make_tuple(std::move(part)) : make_list(std::move(part));
   }
   int64_t index = concrete_int(interpreter, key, "index into a sequence");
@@ -222,7 +225,8 @@ Sym find_in_dict(Interpreter& interpreter, const Sym& dict, const Sym& key) {
   PyObject* found = PyDict_GetItemWithError(real, real_key);
   if (found == nullptr) {
     PyErr_Clear();
-    interpreter.tracer.guard(source, guards::IsAbsent{}, "the key is absent at " + interpreter.location_text());
+    interpreter.tracer.guard(source, guards::IsAbsent{},
+                             "the key is absent at " + interpreter.location_text());
     return nullptr;
   }
   return interpreter.tracer.outside(Ref::create(found), source);
@@ -263,9 +267,15 @@ std::vector<Sym> DictView::items(Interpreter& interpreter) const {
   std::vector<Sym> result;
   for (auto& [key, value] : dict_items(interpreter, dict)) {
     switch (part) {
-      case Part::kKeys: result.push_back(key); break;
-      case Part::kValues: result.push_back(value); break;
-      case Part::kItems: result.push_back(make_tuple({key, value})); break;
+      case Part::kKeys:
+        result.push_back(key);
+        break;
+      case Part::kValues:
+        result.push_back(value);
+        break;
+      case Part::kItems:
+        result.push_back(make_tuple({key, value}));
+        break;
     }
   }
   return result;
@@ -293,9 +303,8 @@ bool set_contains(Interpreter& interpreter, const Sym& set, const Sym& item) {
     return found == 1;
   }
   const auto& items = as<SequenceValue>(set).items;
-  return std::any_of(items.begin(), items.end(), [&](const Sym& own) {
-    return same_key(object_of(own), object_of(known));
-  });
+  return std::any_of(items.begin(), items.end(),
+                     [&](const Sym& own) { return same_key(object_of(own), object_of(known)); });
 }
 
 }  // namespace numlift::frame_eval

@@ -1,5 +1,5 @@
-// Lists, tuples, dicts and sets: those made in the frame, and those from outside (read only, guarded by
-// length and item).
+// Lists, tuples, dicts and sets: those made in the frame, and those from outside (read only,
+// guarded by length and item).
 #pragma once
 
 #include "symbolic/calls.h"
@@ -21,10 +21,10 @@ std::vector<Sym> collect_items(Interpreter& interpreter, const Sym& value);
 // As that, for callers to whom the order does not matter (a set has none that is known).
 std::vector<Sym> collect_unordered(Interpreter& interpreter, const Sym& value);
 
-bool is_list(const Sym& value);   // exact list of either kind
+bool is_list(const Sym& value);  // exact list of either kind
 bool is_tuple(const Sym& value);
 bool is_dict(const Sym& value);
-bool is_set(const Sym& value);    // set made inside, or a constant frozenset
+bool is_set(const Sym& value);  // set made inside, or a constant frozenset
 
 Sym sequence_item(Interpreter& interpreter, const Sym& sequence, const Sym& key);
 

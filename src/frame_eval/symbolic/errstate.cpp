@@ -9,11 +9,13 @@ Sym make_errstate(Interpreter& interpreter, const CallArguments& arguments) {
   auto state = std::make_shared<ErrstateValue>();
   auto read = [&](const Sym& value, const std::string& name) {
     auto real = pure_constant(interpreter, value, "a setting of np.errstate");
-    if (!real || !PyUnicode_CheckExact(real->get())) throw_break("unsupported_value", "np.errstate with such a value");
+    if (!real || !PyUnicode_CheckExact(real->get()))
+      throw_break("unsupported_value", "np.errstate with such a value");
     const std::string text = utf8_text(*real);
     // Whatever is to happen on a condition, CPython does it: here it matters whether anything is.
     const bool reported = text != "ignore";
-    if (reported && text != "warn" && text != "raise" && text != "print" && text != "call" && text != "log") {
+    if (reported && text != "warn" && text != "raise" && text != "print" && text != "call" &&
+        text != "log") {
       throw_break("would_raise", "np.errstate with an unknown setting");
     }
     if (reported && (name == "under" || name == "all")) {
@@ -51,7 +53,8 @@ void ErrstateValue::enter(Tracer& tracer) {
   before = tracer.fp_checks;
   auto set = [&](std::optional<bool> setting, uint8_t bit) {
     if (!setting) return;
-    tracer.fp_checks = static_cast<uint8_t>(*setting ? tracer.fp_checks | bit : tracer.fp_checks & ~bit);
+    tracer.fp_checks =
+        static_cast<uint8_t>(*setting ? tracer.fp_checks | bit : tracer.fp_checks & ~bit);
   };
   set(divide, kFpDivide);
   set(over, kFpOver);

@@ -10,8 +10,10 @@ namespace {
 Ref build(const ExternRecipe& recipe, uint32_t index, const std::vector<Ref>& operands) {
   const RecipeNode& node = recipe.nodes[index];
   switch (node.kind) {
-    case RecipeNode::Kind::kOutput: return operands[node.index];
-    case RecipeNode::Kind::kConstant: return node.object;
+    case RecipeNode::Kind::kOutput:
+      return operands[node.index];
+    case RecipeNode::Kind::kConstant:
+      return node.object;
     case RecipeNode::Kind::kTuple:
     case RecipeNode::Kind::kList: {
       const bool tuple = node.kind == RecipeNode::Kind::kTuple;
@@ -50,9 +52,11 @@ PyObject* call_extern(const ExternRecipe& recipe, const std::vector<Ref>& operan
     for (uint32_t index : recipe.arguments) arguments.push_back(build(recipe, index, operands));
     std::vector<PyObject*> raw;
     for (const Ref& argument : arguments) raw.push_back(argument.get());
-    const Py_ssize_t keywords = recipe.keyword_names ? PyTuple_GET_SIZE(recipe.keyword_names.get()) : 0;
+    const Py_ssize_t keywords =
+        recipe.keyword_names ? PyTuple_GET_SIZE(recipe.keyword_names.get()) : 0;
     return PyObject_Vectorcall(recipe.callable.get(), raw.data(),
-                               raw.size() - static_cast<size_t>(keywords), recipe.keyword_names.get());
+                               raw.size() - static_cast<size_t>(keywords),
+                               recipe.keyword_names.get());
   } catch (const PyError&) {
     return nullptr;
   }

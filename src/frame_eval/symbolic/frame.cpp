@@ -103,9 +103,9 @@ std::unique_ptr<Frame> make_frame(const FunctionParts& function, CallArguments a
     for (size_t i = parameters.positional; i < given.size(); ++i) rest->items.push_back(given[i]);
     slots[parameters.var_positional_slot()] = std::move(rest);
   } else if (given.size() > parameters.positional) {
-    throw_break("would_raise", fmt::format("{} takes {} positional arguments but {} were given",
-                                           function_text(function.code), parameters.positional,
-                                           given.size()));
+    throw_break("would_raise",
+                fmt::format("{} takes {} positional arguments but {} were given",
+                            function_text(function.code), parameters.positional, given.size()));
   }
 
   auto extra = std::make_shared<DictValue>();

@@ -18,9 +18,9 @@ struct Frame {
   std::vector<Sym> slots;
   std::vector<std::shared_ptr<CellValue>> closure;
   std::vector<Sym> stack;
-  Ref keyword_names;  // for the next Call
-  size_t next = 0;    // index of the instruction that runs next
-  bool done = false;  // it has returned
+  Ref keyword_names;                          // for the next Call
+  size_t next = 0;                            // index of the instruction that runs next
+  bool done = false;                          // it has returned
   std::unordered_map<size_t, int64_t> trips;  // of running loops, by the place of their head
 
   void push(Sym value) { stack.push_back(std::move(value)); }

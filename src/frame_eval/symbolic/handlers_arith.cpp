@@ -11,8 +11,8 @@ constexpr int kFirstInPlace = 13;
 void binary_op(Interpreter& interpreter, Frame& frame, const Instruction& instruction) {
   Sym right = frame.pop(), left = frame.pop();
   const bool in_place = instruction.arg >= kFirstInPlace;
-  frame.push(binary_operation(interpreter, instruction.arg - (in_place ? kFirstInPlace : 0), in_place,
-                              left, right));
+  frame.push(binary_operation(interpreter, instruction.arg - (in_place ? kFirstInPlace : 0),
+                              in_place, left, right));
 }
 
 template <UnaryOp op>
@@ -50,7 +50,9 @@ void contains_op(Interpreter& interpreter, Frame& frame, const Instruction& inst
 }  // namespace
 
 void install_arith(HandlerTable& table) {
-  auto set = [&](Instr op, InstructionHandler handler) { table[static_cast<size_t>(op)] = handler; };
+  auto set = [&](Instr op, InstructionHandler handler) {
+    table[static_cast<size_t>(op)] = handler;
+  };
   set(Instr::kBinaryOp, binary_op);
   set(Instr::kUnaryNegative, unary<UnaryOp::kNegative>);
   set(Instr::kUnaryPositive, unary<UnaryOp::kPositive>);

@@ -46,7 +46,8 @@ void build_slice(Interpreter& interpreter, Frame& frame, const Instruction& inst
 
 Ref formattable(Interpreter& interpreter, const Sym& value) {
   auto real = pure_constant(interpreter, value, "a formatted string");
-  if (!real) throw_break("unsupported_value", fmt::format("a {} in a formatted string", type_name(value)));
+  if (!real)
+    throw_break("unsupported_value", fmt::format("a {} in a formatted string", type_name(value)));
   return *real;
 }
 
@@ -61,10 +62,14 @@ void build_string(Interpreter& interpreter, Frame& frame, const Instruction& ins
 
 Ref convert(BorrowedRef value, int conversion) {
   switch (conversion) {
-    case 1: return must(PyObject_Str(value));
-    case 2: return must(PyObject_Repr(value));
-    case 3: return must(PyObject_ASCII(value));
-    default: return Ref::create(value);
+    case 1:
+      return must(PyObject_Str(value));
+    case 2:
+      return must(PyObject_Repr(value));
+    case 3:
+      return must(PyObject_ASCII(value));
+    default:
+      return Ref::create(value);
   }
 }
 
@@ -76,7 +81,8 @@ void format_value(Interpreter& interpreter, Frame& frame, const Instruction& ins
 }
 
 void convert_value(Interpreter& interpreter, Frame& frame, const Instruction& instruction) {
-  frame.push(interpreter.tracer.constant(convert(formattable(interpreter, frame.pop()), instruction.arg)));
+  frame.push(
+      interpreter.tracer.constant(convert(formattable(interpreter, frame.pop()), instruction.arg)));
 }
 
 void format_simple(Interpreter& interpreter, Frame& frame, const Instruction&) {
@@ -134,7 +140,8 @@ void add_to_dict(Interpreter& interpreter, Frame& frame, int depth, bool unique)
   if (!is_dict(more)) throw_break("unsupported_value", "** of a " + type_name(more));
   const Sym dict = frame.peek(depth);
   for (const auto& [key, value] : dict_items(interpreter, more)) {
-    if (unique && find_in_dict(interpreter, dict, key)) throw_break("would_raise", "a keyword is given twice");
+    if (unique && find_in_dict(interpreter, dict, key))
+      throw_break("would_raise", "a keyword is given twice");
     dict_set(interpreter, as<DictValue>(dict), key, value);
   }
 }
@@ -155,7 +162,8 @@ void unpack_sequence(Interpreter& interpreter, Frame& frame, const Instruction& 
   Sym value = frame.pop();
   auto items = collect_items(interpreter, value);
   if (items.size() != static_cast<size_t>(instruction.arg)) {
-    throw_break("would_raise", fmt::format("{} values are unpacked to {} names", items.size(), instruction.arg));
+    throw_break("would_raise",
+                fmt::format("{} values are unpacked to {} names", items.size(), instruction.arg));
   }
   push_reversed(frame, items);
 }
@@ -193,7 +201,8 @@ void match_mapping(Interpreter& interpreter, Frame& frame, const Instruction&) {
 
 void match_keys(Interpreter& interpreter, Frame& frame, const Instruction&) {
   const Sym keys = frame.peek(1), mapping = frame.peek(2);
-  if (!is_dict(mapping)) throw_break("unsupported_value", "a pattern of keys on a " + type_name(mapping));
+  if (!is_dict(mapping))
+    throw_break("unsupported_value", "a pattern of keys on a " + type_name(mapping));
   std::vector<Sym> values;
   for (const Sym& key : sequence_items(interpreter, keys)) {
     Sym value = find_in_dict(interpreter, mapping, key);
@@ -209,7 +218,9 @@ void match_keys(Interpreter& interpreter, Frame& frame, const Instruction&) {
 }  // namespace
 
 void install_build(HandlerTable& table) {
-  auto set = [&](Instr op, InstructionHandler handler) { table[static_cast<size_t>(op)] = handler; };
+  auto set = [&](Instr op, InstructionHandler handler) {
+    table[static_cast<size_t>(op)] = handler;
+  };
   set(Instr::kBuildTuple, build_tuple);
   set(Instr::kBuildList, build_list);
   set(Instr::kBuildSet, build_set);

@@ -9,8 +9,8 @@ namespace numlift::frame_eval {
 
 namespace {
 
-// Callable and self-or-NULL lie under the arguments, in an order that depends on the version: a NULL
-// on either place means a plain call of the other.
+// Callable and self-or-NULL lie under the arguments, in an order that depends on the version: a
+// NULL on either place means a plain call of the other.
 Sym pop_callable(Frame& frame, CallArguments* arguments) {
   Sym second = frame.pop(), first = frame.pop();
   if (is_null(first)) return second;
@@ -58,7 +58,8 @@ void call_function_ex(Interpreter& interpreter, Frame& frame, const Instruction&
   if (mapping && !is_null(mapping)) {
     if (!is_dict(mapping)) throw_break("unsupported_call", "** of a " + type_name(mapping));
     for (const auto& [key, value] : dict_items(interpreter, mapping)) {
-      if (!PyUnicode_CheckExact(object_of(key).get())) throw_break("would_raise", "keywords must be strings");
+      if (!PyUnicode_CheckExact(object_of(key).get()))
+        throw_break("would_raise", "keywords must be strings");
       arguments.keywords.emplace_back(Ref::create(object_of(key)), value);
     }
   }
@@ -66,11 +67,15 @@ void call_function_ex(Interpreter& interpreter, Frame& frame, const Instruction&
   frame.push(call_value(interpreter, callable, std::move(arguments)));
 }
 
-// ---- functions made in the frame. Flags: 1 defaults, 2 keyword defaults, 4 annotations, 8 closure.
+// ---- functions made in the frame. Flags: 1 defaults, 2 keyword defaults, 4 annotations, 8
+// closure.
 
-void set_function_part(Interpreter& interpreter, FunctionValue& function, int flag, const Sym& part) {
+void set_function_part(Interpreter& interpreter, FunctionValue& function, int flag,
+                       const Sym& part) {
   switch (flag) {
-    case 1: function.defaults = sequence_items(interpreter, part); return;
+    case 1:
+      function.defaults = sequence_items(interpreter, part);
+      return;
     case 2:
       for (const auto& [key, value] : dict_items(interpreter, part)) {
         function.kwdefaults.emplace_back(Ref::create(object_of(key)), value);
@@ -81,7 +86,8 @@ void set_function_part(Interpreter& interpreter, FunctionValue& function, int fl
         function.closure.push_back(std::static_pointer_cast<CellValue>(cell));
       }
       return;
-    default: return;  // annotations
+    default:
+      return;  // annotations
   }
 }
 
@@ -99,7 +105,8 @@ void make_function(Interpreter& interpreter, Frame& frame, const Instruction& in
   frame.push(std::move(function));
 }
 
-void set_function_attribute(Interpreter& interpreter, Frame& frame, const Instruction& instruction) {
+void set_function_attribute(Interpreter& interpreter, Frame& frame,
+                            const Instruction& instruction) {
   Sym function = frame.pop(), part = frame.pop();
   set_function_part(interpreter, as<FunctionValue>(function), instruction.arg, part);
   frame.push(function);
@@ -108,7 +115,9 @@ void set_function_attribute(Interpreter& interpreter, Frame& frame, const Instru
 }  // namespace
 
 void install_call(HandlerTable& table) {
-  auto set = [&](Instr op, InstructionHandler handler) { table[static_cast<size_t>(op)] = handler; };
+  auto set = [&](Instr op, InstructionHandler handler) {
+    table[static_cast<size_t>(op)] = handler;
+  };
   set(Instr::kKwNames, kw_names);
   set(Instr::kCall, call);
   set(Instr::kCallKw, call_kw);

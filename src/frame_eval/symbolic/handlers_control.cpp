@@ -37,7 +37,9 @@ void jump_if_none(Interpreter& interpreter, Frame& frame, const Instruction& ins
 }  // namespace
 
 void install_control(HandlerTable& table) {
-  auto set = [&](Instr op, InstructionHandler handler) { table[static_cast<size_t>(op)] = handler; };
+  auto set = [&](Instr op, InstructionHandler handler) {
+    table[static_cast<size_t>(op)] = handler;
+  };
   set(Instr::kJump, jump);
   set(Instr::kJumpIfFalse, jump_if<false>);
   set(Instr::kJumpIfTrue, jump_if<true>);

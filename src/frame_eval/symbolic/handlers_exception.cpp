@@ -28,12 +28,16 @@ void raise_varargs(Interpreter&, Frame& frame, const Instruction& instruction) {
   throw_break("would_raise", what);
 }
 
-void reraise(Interpreter&, Frame&, const Instruction&) { throw_break("would_raise", "an exception goes on"); }
+void reraise(Interpreter&, Frame&, const Instruction&) {
+  throw_break("would_raise", "an exception goes on");
+}
 
 }  // namespace
 
 void install_exception(HandlerTable& table) {
-  auto set = [&](Instr op, InstructionHandler handler) { table[static_cast<size_t>(op)] = handler; };
+  auto set = [&](Instr op, InstructionHandler handler) {
+    table[static_cast<size_t>(op)] = handler;
+  };
   set(Instr::kBeforeWith, before_with);
   set(Instr::kRaiseVarargs, raise_varargs);
   set(Instr::kReraise, reraise);

@@ -76,7 +76,9 @@ void end_send(Interpreter&, Frame& frame, const Instruction&) {
 }  // namespace
 
 void install_iter(HandlerTable& table) {
-  auto set = [&](Instr op, InstructionHandler handler) { table[static_cast<size_t>(op)] = handler; };
+  auto set = [&](Instr op, InstructionHandler handler) {
+    table[static_cast<size_t>(op)] = handler;
+  };
   set(Instr::kGetIter, get_iter);
   set(Instr::kForIter, for_iter);
   set(Instr::kEndFor, pop_by_effect);

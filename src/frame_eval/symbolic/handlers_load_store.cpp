@@ -16,14 +16,17 @@ Sym& slot_of(Frame& frame, const Instruction& instruction) {
 
 CellValue& cell_of(Frame& frame, const Instruction& instruction) {
   const Sym& slot = slot_of(frame, instruction);
-  NUMLIFT_CHECK(slot && slot->kind == SymKind::kCell, "slot {} of {} holds no cell", instruction.arg, frame.name);
+  NUMLIFT_CHECK(slot && slot->kind == SymKind::kCell, "slot {} of {} holds no cell",
+                instruction.arg, frame.name);
   return as<CellValue>(slot);
 }
 
 void nop(Interpreter&, Frame&, const Instruction&) {}
 void pop_top(Interpreter&, Frame& frame, const Instruction&) { frame.pop(); }
 void push_null(Interpreter&, Frame& frame, const Instruction&) { frame.push(null_value()); }
-void copy(Interpreter&, Frame& frame, const Instruction& instruction) { frame.push(Sym(frame.peek(instruction.arg))); }
+void copy(Interpreter&, Frame& frame, const Instruction& instruction) {
+  frame.push(Sym(frame.peek(instruction.arg)));
+}
 void swap(Interpreter&, Frame& frame, const Instruction& instruction) {
   std::swap(frame.peek(1), frame.peek(instruction.arg));
 }
@@ -160,7 +163,9 @@ void import_from(Interpreter& interpreter, Frame& frame, const Instruction& inst
 }  // namespace
 
 void install_load_store(HandlerTable& table) {
-  auto set = [&](Instr op, InstructionHandler handler) { table[static_cast<size_t>(op)] = handler; };
+  auto set = [&](Instr op, InstructionHandler handler) {
+    table[static_cast<size_t>(op)] = handler;
+  };
   set(Instr::kNop, nop);
   set(Instr::kResume, nop);
   set(Instr::kPopTop, pop_top);

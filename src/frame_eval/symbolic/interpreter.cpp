@@ -86,8 +86,8 @@ Sym Interpreter::open_keywords(BorrowedRef dict, const SourcePtr& source) {
   PyObject *key, *item;
   Py_ssize_t position = 0;
   while (PyDict_Next(dict.get(), &position, &key, &item)) {
-    value->items.emplace_back(
-        object(key), tracer.outside(Ref::create(item), Source::dict_item(source, key)));
+    value->items.emplace_back(object(key),
+                              tracer.outside(Ref::create(item), Source::dict_item(source, key)));
   }
   return value;
 }
@@ -100,7 +100,8 @@ Sym Interpreter::run(Frame& frame) {
 
 Sym Interpreter::resume(Frame& frame) {
   if (depth_ >= kMaxInlineDepth) {
-    throw_break("too_long", fmt::format("calls nested {} deep while tracing {}", depth_, frame.name));
+    throw_break("too_long",
+                fmt::format("calls nested {} deep while tracing {}", depth_, frame.name));
   }
   Frame* const caller = std::exchange(current_, &frame);
   ++depth_;
@@ -155,10 +156,12 @@ Sym Interpreter::run_instructions(Frame& frame) {
 }
 
 void Interpreter::check_yield(const Frame& frame, const Instruction& instruction) {
-  // A generator that is left alone runs its finally blocks when it is dropped; those are not traced.
-  // The handler that turns StopIteration into RuntimeError stands around every generator's body.
+  // A generator that is left alone runs its finally blocks when it is dropped; those are not
+  // traced. The handler that turns StopIteration into RuntimeError stands around every generator's
+  // body.
   if (instruction.handler == kNoTarget) return;
-  const numlift::Handler& target = frame.bytecode->handlers[static_cast<size_t>(instruction.handler)];
+  const numlift::Handler& target =
+      frame.bytecode->handlers[static_cast<size_t>(instruction.handler)];
   const Instruction& first = frame.bytecode->instructions[static_cast<size_t>(target.target)];
   if (first.op == Instr::kCallIntrinsic1 || first.op == Instr::kCleanupThrow) return;
   throw_break("unsupported_instruction", "yield inside try or with");

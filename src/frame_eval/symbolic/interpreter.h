@@ -1,8 +1,8 @@
 // The symbolic interpreter: runs canonical bytecode on symbolic values. It knows Python; what NumPy
 // does is behind numpy_calls.h, what the graph is behind tracer.h.
 //
-// One Interpreter serves one trace. It runs no user code and changes nothing outside; a handler that
-// cannot go on throws Break.
+// One Interpreter serves one trace. It runs no user code and changes nothing outside; a handler
+// that cannot go on throws Break.
 #pragma once
 
 #include <array>
@@ -63,7 +63,7 @@ class Interpreter {
   };
 
   Sym none_, true_, false_;
-  std::unordered_map<PyObject*, OutsideCell> cells_;  // by real cell
+  std::unordered_map<PyObject*, OutsideCell> cells_;        // by real cell
   std::map<std::pair<PyObject*, PyObject*>, Sym> globals_;  // by (dict, interned name)
   Frame* current_ = nullptr;
   int depth_ = 0;

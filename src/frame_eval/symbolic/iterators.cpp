@@ -100,7 +100,8 @@ struct ZipIterator : IteratorValue {
   }
   void check_all_exhausted(Tracer& tracer, size_t first) {
     bool uneven = first > 0;
-    for (size_t i = first + 1; i < parts.size() && !uneven; ++i) uneven = parts[i]->next(tracer) != nullptr;
+    for (size_t i = first + 1; i < parts.size() && !uneven; ++i)
+      uneven = parts[i]->next(tracer) != nullptr;
     if (uneven) throw_break("would_raise", "zip() arguments have different lengths");
   }
   std::vector<std::shared_ptr<IteratorValue>> parts;
@@ -172,8 +173,10 @@ std::shared_ptr<IteratorValue> make_iterator(Interpreter& interpreter, const Sym
     return std::make_shared<ArrayIterator>(value, numpy_row_count(interpreter.tracer, value));
   }
   switch (value->kind) {
-    case SymKind::kList: return std::make_shared<LiveListIterator>(value);
-    case SymKind::kTuple: return std::make_shared<ListIterator>(as<SequenceValue>(value).items);
+    case SymKind::kList:
+      return std::make_shared<LiveListIterator>(value);
+    case SymKind::kTuple:
+      return std::make_shared<ListIterator>(as<SequenceValue>(value).items);
     case SymKind::kSet:
       if (as<SequenceValue>(value).items.size() > 1) {
         throw_break("unsupported_value", "iteration over a set, whose order is not known");
@@ -186,7 +189,8 @@ std::shared_ptr<IteratorValue> make_iterator(Interpreter& interpreter, const Sym
     }
     case SymKind::kIterator:
       if (auto* view = dynamic_cast<DictView*>(value.get())) {
-        return std::make_shared<LiveDictIterator>(interpreter, view->dict, view->items(interpreter));
+        return std::make_shared<LiveDictIterator>(interpreter, view->dict,
+                                                  view->items(interpreter));
       }
       return std::static_pointer_cast<IteratorValue>(value);
     case SymKind::kObject: {
@@ -216,13 +220,15 @@ std::shared_ptr<IteratorValue> make_iterator(Interpreter& interpreter, const Sym
     case SymKind::kSlice:
     case SymKind::kFunction:
     case SymKind::kMethod:
-    case SymKind::kCell: break;
+    case SymKind::kCell:
+      break;
   }
   throw_break("unsupported_value", "iteration over a " + type_name(value));
 }
 
 Sym make_enumerate(Interpreter& interpreter, const Sym& values, int64_t start) {
-  return std::make_shared<EnumerateIterator>(interpreter, make_iterator(interpreter, values), start);
+  return std::make_shared<EnumerateIterator>(interpreter, make_iterator(interpreter, values),
+                                             start);
 }
 
 Sym make_zip(Interpreter& interpreter, const std::vector<Sym>& iterables, bool strict) {

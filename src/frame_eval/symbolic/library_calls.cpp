@@ -85,7 +85,8 @@ Sym itertools_product(Interpreter& interpreter, const CallArguments& arguments) 
   Sym repeat = read.keyword("repeat");
   read.expect(0, SIZE_MAX);
   std::vector<std::vector<Sym>> pools;
-  for (const Sym& argument : arguments.positional) pools.push_back(collect_items(interpreter, argument));
+  for (const Sym& argument : arguments.positional)
+    pools.push_back(collect_items(interpreter, argument));
   const int64_t times = repeat ? concrete_int(interpreter, repeat, "product()") : 1;
   if (times < 0) throw_break("would_raise", "product() with a negative repeat");
   std::vector<std::vector<Sym>> rows{{}};
@@ -145,7 +146,8 @@ Sym itertools_repeat(Interpreter& interpreter, const CallArguments& arguments) {
   Sym times = read.keyword("times");
   read.expect(1, 2);
   if (read.count() == 2) times = read[1];
-  const int64_t count = times ? std::max<int64_t>(0, concrete_int(interpreter, times, "repeat()")) : -1;
+  const int64_t count =
+      times ? std::max<int64_t>(0, concrete_int(interpreter, times, "repeat()")) : -1;
   return std::make_shared<RepeatIterator>(read[0], count);
 }
 
@@ -198,11 +200,11 @@ Sym itertools_pairwise(Interpreter& interpreter, const CallArguments& arguments)
 }  // namespace
 
 void add_operator_module(BuiltinEntries& entries) {
-  auto add = [&](const char* name, BuiltinHandler handler) { entries.emplace_back("operator", name, handler); };
-#define NUMLIFT_OPERATOR(name, op)                     \
-  add(#name, operator_binary<op, false>);
-#define NUMLIFT_OPERATOR_IN_PLACE(name, op)            \
-  add(#name, operator_binary<op, true>);
+  auto add = [&](const char* name, BuiltinHandler handler) {
+    entries.emplace_back("operator", name, handler);
+  };
+#define NUMLIFT_OPERATOR(name, op) add(#name, operator_binary<op, false>);
+#define NUMLIFT_OPERATOR_IN_PLACE(name, op) add(#name, operator_binary<op, true>);
   NUMLIFT_OPERATOR(add, kNbAdd)
   NUMLIFT_OPERATOR(sub, kNbSubtract)
   NUMLIFT_OPERATOR(mul, kNbMultiply)

@@ -1,5 +1,5 @@
-// The math module: on constants its own functions run; on run-time floats graph operations, where what
-// Python raises shows in the floating-point conditions.
+// The math module: on constants its own functions run; on run-time floats graph operations, where
+// what Python raises shows in the floating-point conditions.
 #include "numlift/py/py_error.h"
 #include "symbolic/builtins.h"
 #include "symbolic/containers.h"
@@ -26,29 +26,30 @@ std::optional<Sym> call_for_real(Interpreter& interpreter, const char* name,
     if (!constant) return std::nullopt;
     PyTuple_SET_ITEM(real.get(), static_cast<Py_ssize_t>(i), constant->release());
   }
-  return interpreter.tracer.constant(must(PyObject_Call(known_object("math", name), real.get(), nullptr)));
+  return interpreter.tracer.constant(
+      must(PyObject_Call(known_object("math", name), real.get(), nullptr)));
 }
 
 // Name, graph operation, conditions that stand for Python's exceptions.
-#define NUMLIFT_MATH_UNARY(X)             \
-  X(sqrt, Sqrt, kFpInvalid)               \
-  X(exp, Exp, kFpOver)                    \
-  X(expm1, Expm1, kFpOver)                \
-  X(sin, Sin, kFpInvalid)                 \
-  X(cos, Cos, kFpInvalid)                 \
-  X(tan, Tan, kFpInvalid)                 \
-  X(asin, Arcsin, kFpInvalid)             \
-  X(acos, Arccos, kFpInvalid)             \
-  X(atan, Arctan, kFpNone)                \
-  X(sinh, Sinh, kFpOver)                  \
-  X(cosh, Cosh, kFpOver)                  \
-  X(tanh, Tanh, kFpNone)                  \
-  X(asinh, Arcsinh, kFpNone)              \
-  X(acosh, Arccosh, kFpInvalid)           \
+#define NUMLIFT_MATH_UNARY(X)               \
+  X(sqrt, Sqrt, kFpInvalid)                 \
+  X(exp, Exp, kFpOver)                      \
+  X(expm1, Expm1, kFpOver)                  \
+  X(sin, Sin, kFpInvalid)                   \
+  X(cos, Cos, kFpInvalid)                   \
+  X(tan, Tan, kFpInvalid)                   \
+  X(asin, Arcsin, kFpInvalid)               \
+  X(acos, Arccos, kFpInvalid)               \
+  X(atan, Arctan, kFpNone)                  \
+  X(sinh, Sinh, kFpOver)                    \
+  X(cosh, Cosh, kFpOver)                    \
+  X(tanh, Tanh, kFpNone)                    \
+  X(asinh, Arcsinh, kFpNone)                \
+  X(acosh, Arccosh, kFpInvalid)             \
   X(atanh, Arctanh, kFpDivide | kFpInvalid) \
-  X(log2, Log2, kFpDivide | kFpInvalid)   \
-  X(log10, Log10, kFpDivide | kFpInvalid) \
-  X(log1p, Log1p, kFpDivide | kFpInvalid) \
+  X(log2, Log2, kFpDivide | kFpInvalid)     \
+  X(log10, Log10, kFpDivide | kFpInvalid)   \
+  X(log1p, Log1p, kFpDivide | kFpInvalid)   \
   X(fabs, Absolute, kFpNone)
 
 #define NUMLIFT_MATH_BINARY(X)   \
@@ -61,25 +62,28 @@ Sym traced(Interpreter& interpreter, const char* name, Op op, int arity, uint8_t
   ArgumentReader read(name, arguments);
   read.expect(static_cast<size_t>(arity), static_cast<size_t>(arity));
   std::vector<Sym> values;
-  for (const Sym& argument : arguments.positional) values.push_back(as_float(interpreter, argument));
+  for (const Sym& argument : arguments.positional)
+    values.push_back(as_float(interpreter, argument));
   if (auto folded = call_for_real(interpreter, name, values)) return *folded;
   for (const Sym& value : values) {
-    if (!is_python_number(value) || (is_py_scalar(value) && is_complex(as<ScalarValue>(value).type.dtype))) {
+    if (!is_python_number(value) ||
+        (is_py_scalar(value) && is_complex(as<ScalarValue>(value).type.dtype))) {
       throw_break("unsupported_value", fmt::format("math.{}() of a {}", name, type_name(value)));
     }
   }
   return float_node(interpreter, op, values, checks, [name](std::span<const Ref> numbers) {
     return must(PyObject_CallFunctionObjArgs(known_object("math", name), numbers[0].get(),
-                                             numbers.size() > 1 ? numbers[1].get() : nullptr, nullptr));
+                                             numbers.size() > 1 ? numbers[1].get() : nullptr,
+                                             nullptr));
   });
 }
 
-#define NUMLIFT_MATH_HANDLER_1(name, op, checks)                                          \
-  Sym math_##name(Interpreter& interpreter, const CallArguments& arguments) {             \
+#define NUMLIFT_MATH_HANDLER_1(name, op, checks)                                              \
+  Sym math_##name(Interpreter& interpreter, const CallArguments& arguments) {                 \
     return traced(interpreter, #name, Op::k##op, 1, static_cast<uint8_t>(checks), arguments); \
   }
-#define NUMLIFT_MATH_HANDLER_2(name, op, checks)                                          \
-  Sym math_##name(Interpreter& interpreter, const CallArguments& arguments) {             \
+#define NUMLIFT_MATH_HANDLER_2(name, op, checks)                                              \
+  Sym math_##name(Interpreter& interpreter, const CallArguments& arguments) {                 \
     return traced(interpreter, #name, Op::k##op, 2, static_cast<uint8_t>(checks), arguments); \
   }
 NUMLIFT_MATH_UNARY(NUMLIFT_MATH_HANDLER_1)
@@ -97,14 +101,17 @@ Sym math_log(Interpreter& interpreter, const CallArguments& arguments) {
   throw_break("unsupported_call", "math.log() with a base");
 }
 
-// Functions whose result must be known now (an int, a bool): of run-time numbers the value is taken.
-#define NUMLIFT_MATH_CONCRETE(X)                                                              \
-  X(floor) X(ceil) X(trunc) X(isnan) X(isinf) X(isfinite) X(isclose) X(gcd) X(lcm) X(factorial) \
-  X(comb) X(perm) X(isqrt) X(degrees) X(radians) X(fmod) X(hypot) X(erf) X(erfc) X(gamma)     \
-  X(lgamma) X(remainder) X(cbrt) X(exp2) X(modf) X(frexp) X(ldexp) X(ulp) X(nextafter)
+// Functions whose result must be known now (an int, a bool): of run-time numbers the value is
+// taken.
+#define NUMLIFT_MATH_CONCRETE(X)                                                                \
+  X(floor)                                                                                      \
+  X(ceil) X(trunc) X(isnan) X(isinf) X(isfinite) X(isclose) X(gcd) X(lcm) X(factorial) X(comb)  \
+      X(perm) X(isqrt) X(degrees) X(radians) X(fmod) X(hypot) X(erf) X(erfc) X(gamma) X(lgamma) \
+          X(remainder) X(cbrt) X(exp2) X(modf) X(frexp) X(ldexp) X(ulp) X(nextafter)
 
 Sym concrete_call(Interpreter& interpreter, const char* name, const CallArguments& arguments) {
-  if (!arguments.keywords.empty()) throw_break("unsupported_call", fmt::format("math.{}() with keywords", name));
+  if (!arguments.keywords.empty())
+    throw_break("unsupported_call", fmt::format("math.{}() with keywords", name));
   std::vector<Sym> values;
   for (const Sym& argument : arguments.positional) {
     const Sym value = as_float(interpreter, argument);

@@ -5,6 +5,7 @@
 
 namespace numlift::frame_eval {
 
-Sym import_module(Interpreter& interpreter, BorrowedRef name, const Sym& from_list, const Sym& level);
+Sym import_module(Interpreter& interpreter, BorrowedRef name, const Sym& from_list,
+                  const Sym& level);
 
 }  // namespace numlift::frame_eval

@@ -11,7 +11,8 @@ namespace numlift::frame_eval {
 std::optional<bool> constant_bool(Tracer& tracer, const Sym& value, std::string_view what) {
   if (value == nullptr) return std::nullopt;
   const auto constant = tracer.as_deep_constant(value, fmt::format("a flag of {}", what));
-  if (!constant) throw_break("data_dependent", fmt::format("{}: a flag that is not a constant", what));
+  if (!constant)
+    throw_break("data_dependent", fmt::format("{}: a flag that is not a constant", what));
   const int truth = PyObject_IsTrue(constant->get());
   if (truth < 0) {
     PyErr_Clear();
@@ -22,8 +23,10 @@ std::optional<bool> constant_bool(Tracer& tracer, const Sym& value, std::string_
 
 std::optional<int64_t> constant_int(Tracer& tracer, const Sym& value, std::string_view what) {
   if (is_none(value)) return std::nullopt;
-  const auto constant = tracer.as_deep_constant(value, fmt::format("an integer argument of {}", what));
-  if (!constant) throw_break("data_dependent", fmt::format("{}: an integer that is not a constant", what));
+  const auto constant =
+      tracer.as_deep_constant(value, fmt::format("an integer argument of {}", what));
+  if (!constant)
+    throw_break("data_dependent", fmt::format("{}: an integer that is not a constant", what));
   Ref index = Ref::steal(PyNumber_Index(constant->get()));
   int overflow = 0;
   const long long number = index ? PyLong_AsLongLongAndOverflow(index.get(), &overflow) : 0;
@@ -37,7 +40,8 @@ std::optional<int64_t> constant_int(Tracer& tracer, const Sym& value, std::strin
 std::optional<DType> dtype_argument(Tracer& tracer, const Sym& value, std::string_view what) {
   if (is_none(value)) return std::nullopt;
   const auto constant = tracer.as_constant(value, fmt::format("the dtype asked of {}", what));
-  if (!constant) throw_break("unsupported_numpy", fmt::format("{}: a dtype that is not a constant", what));
+  if (!constant)
+    throw_break("unsupported_numpy", fmt::format("{}: a dtype that is not a constant", what));
   PyArray_Descr* raw = nullptr;
   if (PyArray_DescrConverter(constant->get(), &raw) == NPY_FAIL) {
     PyErr_Clear();

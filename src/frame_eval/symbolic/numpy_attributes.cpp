@@ -12,7 +12,9 @@ namespace numlift::frame_eval {
 
 namespace {
 
-Sym int_object(Tracer& tracer, int64_t value) { return tracer.constant(checked(PyLong_FromLongLong(value))); }
+Sym int_object(Tracer& tracer, int64_t value) {
+  return tracer.constant(checked(PyLong_FromLongLong(value)));
+}
 
 Sym size_tuple(Tracer& tracer, const std::vector<SizeExpr>& sizes) {
   std::vector<Sym> items;
@@ -24,7 +26,8 @@ Sym size_tuple(Tracer& tracer, const std::vector<SizeExpr>& sizes) {
 Sym strides_of(Tracer& tracer, const ArrayValue& array) {
   static const std::string reason = "the strides of an array are asked for";
   for (const SizeExpr& dim : dims_of(tracer, array)) {
-    if (tracer.decide_equal(dim, 0, reason)) throw_break("unsupported_numpy", "strides of an empty array");
+    if (tracer.decide_equal(dim, 0, reason))
+      throw_break("unsupported_numpy", "strides of an empty array");
     if (array.storage->is_input && tracer.decide_equal(dim, 1, reason)) {
       throw_break("unsupported_numpy", "strides of an array with axes of size 1");
     }
@@ -73,8 +76,8 @@ Sym scalar_attribute(Tracer& tracer, const Sym& value, const std::string& name) 
   if (name == "device") return tracer.constant(checked(PyUnicode_FromString("cpu")));
   if (name == "real" || name == "imag") {
     if (is_complex(dtype)) {
-      return tracer.new_scalar(elementwise(tracer, name == "real" ? Op::kReal : Op::kImag, {scalar.node},
-                                           real_part(dtype)));
+      return tracer.new_scalar(elementwise(tracer, name == "real" ? Op::kReal : Op::kImag,
+                                           {scalar.node}, real_part(dtype)));
     }
     if (name == "real") return value;
     return tracer.new_scalar(int_node(tracer, 0, dtype));
@@ -82,7 +85,9 @@ Sym scalar_attribute(Tracer& tracer, const Sym& value, const std::string& name) 
   return nullptr;
 }
 
-bool is_method(BorrowedRef name) { return numpy_shim::find_method(PyUnicode_AsUTF8(name.get())) != nullptr; }
+bool is_method(BorrowedRef name) {
+  return numpy_shim::find_method(PyUnicode_AsUTF8(name.get())) != nullptr;
+}
 
 }  // namespace
 
@@ -94,12 +99,14 @@ Sym numpy_get_attribute(Tracer& tracer, const Sym& value, BorrowedRef name) {
   } else if (value->kind == SymKind::kScalar) {
     found = scalar_attribute(tracer, value, text);
   } else if (!is_method(name)) {
-    const auto constant = tracer.as_constant(value, "an attribute of a NumPy scalar is compiled in");
+    const auto constant =
+        tracer.as_constant(value, "an attribute of a NumPy scalar is compiled in");
     if (!constant) throw_break("unsupported_value", "an attribute of a NumPy scalar");
     Ref content = Ref::steal(PyObject_GetAttr(constant->get(), name.get()));
     if (!content) PyErr_Clear();
     if (!content) throw_break("would_raise", fmt::format("no attribute '{}'", text));
-    if (PyCallable_Check(content.get())) throw_break("unsupported_numpy", fmt::format("method '{}'", text));
+    if (PyCallable_Check(content.get()))
+      throw_break("unsupported_numpy", fmt::format("method '{}'", text));
     return tracer.constant(std::move(content));
   }
   if (found) return found;
@@ -123,13 +130,15 @@ void numpy_set_attribute(Tracer& tracer, const Sym& value, BorrowedRef name, con
 
 Sym numpy_length(Tracer& tracer, const Sym& value) {
   const ArrayValue* array = as_array(value);
-  if (array == nullptr || array->type.rank() == 0) throw_break("would_raise", "len() of unsized object");
+  if (array == nullptr || array->type.rank() == 0)
+    throw_break("would_raise", "len() of unsized object");
   return tracer.new_size(dims_of(tracer, *array)[0]);
 }
 
 int64_t numpy_row_count(Tracer& tracer, const Sym& value) {
   const ArrayValue* array = as_array(value);
-  if (array == nullptr || array->type.rank() == 0) throw_break("would_raise", "iteration over a 0-d array");
+  if (array == nullptr || array->type.rank() == 0)
+    throw_break("would_raise", "iteration over a 0-d array");
   const SizeExpr length = dims_of(tracer, *array)[0];
   if (tracer.hint(length) > options().unroll_limit) {
     throw_break("too_long", fmt::format("iteration over {} rows of an array", tracer.hint(length)));

@@ -48,7 +48,8 @@ bool is_numpy_method(BorrowedRef object) {
 // The first two dotted words of __module__: "numpy", "numpy.linalg", …; "" when it has none.
 std::string module_name(BorrowedRef callable) {
   Ref module = Ref::steal(PyObject_GetAttrString(callable.get(), "__module__"));
-  const char* text = module && PyUnicode_Check(module.get()) ? PyUnicode_AsUTF8(module.get()) : nullptr;
+  const char* text =
+      module && PyUnicode_Check(module.get()) ? PyUnicode_AsUTF8(module.get()) : nullptr;
   if (text == nullptr) PyErr_Clear();
   return text == nullptr ? "" : text;
 }
@@ -57,8 +58,8 @@ bool is_numpy_module(const std::string& module) {
   return module == "numpy" || module.starts_with("numpy.");
 }
 
-Sym dispatch(Tracer& tracer, const FunctionEntry& entry, BorrowedRef callable, std::span<const Sym> args,
-             Keywords kwargs) {
+Sym dispatch(Tracer& tracer, const FunctionEntry& entry, BorrowedRef callable,
+             std::span<const Sym> args, Keywords kwargs) {
   if (entry.tier == Tier::kBreak) {
     throw_break("unsupported_numpy", fmt::format("{}: {}", entry.path, entry.reason));
   }
@@ -67,8 +68,8 @@ Sym dispatch(Tracer& tracer, const FunctionEntry& entry, BorrowedRef callable, s
   return kHandlers[entry.row](tracer, arguments);
 }
 
-// All arguments are numbers known now and the function is one whose answer is a number: it is called
-// now. Null when it is not so, or when NumPy warns or raises.
+// All arguments are numbers known now and the function is one whose answer is a number: it is
+// called now. Null when it is not so, or when NumPy warns or raises.
 Sym fold_call(Tracer& tracer, BorrowedRef callable, std::span<const Sym> args, Keywords kwargs) {
   if (args.empty() || !kwargs.empty()) return nullptr;
   for (const Sym& arg : args) {
@@ -134,21 +135,23 @@ Sym numpy_call(Tracer& tracer, BorrowedRef callable, std::span<const Sym> args, 
   if (is_numpy_method(callable)) {
     if (args.empty()) throw_break("would_raise", "an unbound method needs an argument");
     const Ref name = checked(PyObject_GetAttrString(callable.get(), "__name__"));
-    if (!is_numpy_value(args[0])) throw_break("unsupported_numpy", "an unbound method of an array class");
+    if (!is_numpy_value(args[0]))
+      throw_break("unsupported_numpy", "an unbound method of an array class");
     return numpy_call_method(tracer, args[0], name, args.subspan(1), kwargs);
   }
   if (const FunctionEntry* entry = numpy_shim::find_function(callable)) {
     return dispatch(tracer, *entry, callable, args, kwargs);
   }
-  throw_break("unsupported_numpy",
-              fmt::format("{}.{} is not compiled yet", module_name(callable), callable_name(callable)));
+  throw_break("unsupported_numpy", fmt::format("{}.{} is not compiled yet", module_name(callable),
+                                               callable_name(callable)));
 }
 
 Sym numpy_call_method(Tracer& tracer, const Sym& self, BorrowedRef name, std::span<const Sym> args,
                       Keywords kwargs) {
   const std::string text = PyUnicode_AsUTF8(name.get());
   const FunctionEntry* entry = numpy_shim::find_method(text);
-  if (entry == nullptr) throw_break("unsupported_numpy", fmt::format("ndarray.{} is not compiled yet", text));
+  if (entry == nullptr)
+    throw_break("unsupported_numpy", fmt::format("ndarray.{} is not compiled yet", text));
   PyTypeObject* owner = &PyArray_Type;
   if (self->kind == SymKind::kScalar) {
     const DType dtype = static_cast<const ScalarValue&>(*self).type.dtype;
@@ -191,8 +194,8 @@ bool is_no_value(const Sym& value) {
 
 }  // namespace
 
-NumpyArguments bind_arguments(const FunctionEntry& entry, BorrowedRef callable, std::span<const Sym> args,
-                             Keywords kwargs) {
+NumpyArguments bind_arguments(const FunctionEntry& entry, BorrowedRef callable,
+                              std::span<const Sym> args, Keywords kwargs) {
   NumpyArguments bound;
   bound.entry = &entry;
   bound.callable = Ref::create(callable);
@@ -219,7 +222,8 @@ NumpyArguments bind_arguments(const FunctionEntry& entry, BorrowedRef callable, 
       ++at;
     }
     if (at == entry.parameters.size()) {
-      throw_break("would_raise", fmt::format("{}: no keyword argument '{}' that is known", entry.path, name));
+      throw_break("would_raise",
+                  fmt::format("{}: no keyword argument '{}' that is known", entry.path, name));
     }
     if (bound.values[at] != nullptr) {
       throw_break("would_raise", fmt::format("{}: argument '{}' is given twice", entry.path, name));
@@ -241,7 +245,8 @@ Sym call_extern(Tracer& tracer, const NumpyArguments& arguments) {
   }
   const Sym overwrite = arguments.get_unless_none("overwrite_input");
   if (overwrite && constant_bool(tracer, overwrite, arguments.entry->path) != false) {
-    throw_break("unsupported_numpy", fmt::format("{} with overwrite_input=", arguments.entry->path));
+    throw_break("unsupported_numpy",
+                fmt::format("{} with overwrite_input=", arguments.entry->path));
   }
   return tracer.extern_call(arguments.callable, arguments.positional, arguments.keywords,
                             arguments.entry->path);

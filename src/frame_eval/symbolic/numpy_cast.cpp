@@ -17,13 +17,14 @@ Sym call_astype(Tracer& tracer, const NumpyArguments& arguments) {
   if (operand.is_array && !copy && from == dtype) {
     const auto c = [&] { return is_c_contiguous(tracer, from, operand.dims, operand.strides); };
     const auto f = [&] { return is_f_contiguous(tracer, from, operand.dims, operand.strides); };
-    if (order == 'K' || (order == 'C' && c()) || (order == 'F' && f()) || (order == 'A' && (c() || f()))) {
+    if (order == 'K' || (order == 'C' && c()) || (order == 'F' && f()) ||
+        (order == 'A' && (c() || f()))) {
       return operand.value;
     }
   }
   if (!numpy_shim::can_cast(from, dtype, casting.c_str())) {
-    throw_break("would_raise", fmt::format("cannot cast from {} to {} by rule '{}'", dtype_text(from),
-                                           dtype_text(dtype), casting));
+    throw_break("would_raise", fmt::format("cannot cast from {} to {} by rule '{}'",
+                                           dtype_text(from), dtype_text(dtype), casting));
   }
   if (!operand.is_array) {
     return tracer.new_scalar(elementwise_scalar(tracer, cast_operand(tracer, operand, dtype)));
@@ -67,16 +68,20 @@ Sym call_item(Tracer& tracer, const NumpyArguments& arguments) {
     value = numpy_get_item(tracer, value, key);
   }
   const Operand operand = as_operand(tracer, value, "item");
-  if (operand.rank() > 0) throw_break("unsupported_numpy", "item of an array that is not 0-dimensional");
+  if (operand.rank() > 0)
+    throw_break("unsupported_numpy", "item of an array that is not 0-dimensional");
   const DType dtype = operand.type.dtype;
   switch (kind_of(dtype)) {
     case DTypeKind::kBool:
-      return tracer.new_scalar(tracer.append(
-          Op::kCast, {cast_operand(tracer, operand, dtype)}, NoAttr{}, py_scalar_type(DType::kBool)));
+      return tracer.new_scalar(tracer.append(Op::kCast, {cast_operand(tracer, operand, dtype)},
+                                             NoAttr{}, py_scalar_type(DType::kBool)));
     case DTypeKind::kSigned:
-    case DTypeKind::kUnsigned: return numpy_to_number(tracer, &PyLong_Type, value);
-    case DTypeKind::kFloat: return numpy_to_number(tracer, &PyFloat_Type, value);
-    case DTypeKind::kComplex: return numpy_to_number(tracer, &PyComplex_Type, value);
+    case DTypeKind::kUnsigned:
+      return numpy_to_number(tracer, &PyLong_Type, value);
+    case DTypeKind::kFloat:
+      return numpy_to_number(tracer, &PyFloat_Type, value);
+    case DTypeKind::kComplex:
+      return numpy_to_number(tracer, &PyComplex_Type, value);
   }
   NUMLIFT_UNREACHABLE();
 }

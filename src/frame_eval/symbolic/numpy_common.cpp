@@ -44,7 +44,8 @@ std::optional<OperandType> number_type(BorrowedRef object) {
   if (PyLong_CheckExact(object.get())) return OperandType{DType::kInt64, true};
   if (PyFloat_CheckExact(object.get())) return OperandType{DType::kFloat64, true};
   if (PyComplex_CheckExact(object.get())) return OperandType{DType::kComplex128, true};
-  if (auto dtype = numpy_shim::dtype_of_scalar_class(object.type())) return OperandType{*dtype, false};
+  if (auto dtype = numpy_shim::dtype_of_scalar_class(object.type()))
+    return OperandType{*dtype, false};
   return std::nullopt;
 }
 
@@ -78,8 +79,8 @@ std::optional<Operand> find_operand(Tracer& tracer, const Sym& value) {
     case SymKind::kScalar: {
       const auto& scalar = static_cast<const ScalarValue&>(*value);
       operand.node = scalar.node;
-      const bool weak = scalar.type.value_kind == ValueKind::kPyScalar &&
-                        scalar.type.dtype != DType::kBool;
+      const bool weak =
+          scalar.type.value_kind == ValueKind::kPyScalar && scalar.type.dtype != DType::kBool;
       operand.type = {scalar.type.dtype, weak};
       return operand;
     }
@@ -89,7 +90,8 @@ std::optional<Operand> find_operand(Tracer& tracer, const Sym& value) {
       if (const auto number = expr.constant()) {
         operand.constant = checked(PyLong_FromLongLong(*number));
       } else {
-        operand.node = tracer.append(Op::kSizeValue, {}, SizeAttr{expr}, py_scalar_type(DType::kInt64));
+        operand.node =
+            tracer.append(Op::kSizeValue, {}, SizeAttr{expr}, py_scalar_type(DType::kInt64));
       }
       return operand;
     }
@@ -126,7 +128,8 @@ Operand as_operand(Tracer& tracer, const Sym& value, std::string_view what) {
   if (value == nullptr) throw_break("would_raise", fmt::format("{}: an argument is missing", what));
   auto operand = find_operand(tracer, value);
   if (!operand) {
-    throw_break("unsupported_value", fmt::format("{}: an operand that is not an array or number", what));
+    throw_break("unsupported_value",
+                fmt::format("{}: an operand that is not an array or number", what));
   }
   return std::move(*operand);
 }
@@ -134,8 +137,8 @@ Operand as_operand(Tracer& tracer, const Sym& value, std::string_view what) {
 // ---------------------------------------------------------------- constants
 
 NodeId constant_node(Tracer& tracer, const ScalarBits& bits, ValueKind kind) {
-  const Type type = kind == ValueKind::kPyScalar ? py_scalar_type(bits.dtype)
-                                                 : numpy_scalar_type(bits.dtype);
+  const Type type =
+      kind == ValueKind::kPyScalar ? py_scalar_type(bits.dtype) : numpy_scalar_type(bits.dtype);
   return tracer.append(Op::kConstant, {}, ConstantAttr{bits}, type);
 }
 
@@ -162,8 +165,7 @@ ScalarBits number_bits(BorrowedRef number, DType dtype) {
       number.get(), reinterpret_cast<PyArray_Descr*>(descr_of(dtype).get()), 0, 0, 0, nullptr));
   if (!array) {
     PyErr_Clear();
-    throw_break("would_raise",
-                fmt::format("a number is out of bounds for {}", dtype_text(dtype)));
+    throw_break("would_raise", fmt::format("a number is out of bounds for {}", dtype_text(dtype)));
   }
   ScalarBits bits;
   bits.dtype = dtype;
@@ -182,8 +184,8 @@ NodeId int_node(Tracer& tracer, int64_t value, DType dtype) {
 
 Ref scalar_object(const ScalarBits& bits) {
   std::array<unsigned char, 16> bytes = bits.bytes;
-  return checked(PyArray_Scalar(bytes.data(),
-                                reinterpret_cast<PyArray_Descr*>(descr_of(bits.dtype).get()), nullptr));
+  return checked(PyArray_Scalar(
+      bytes.data(), reinterpret_cast<PyArray_Descr*>(descr_of(bits.dtype).get()), nullptr));
 }
 
 // ---------------------------------------------------------------- casts
@@ -218,20 +220,28 @@ struct IntRange {
 // What an int64 must lie in to fit the dtype.
 std::optional<IntRange> int64_range(DType dtype) {
   switch (dtype) {
-    case DType::kInt8: return IntRange{INT8_MIN, INT8_MAX};
-    case DType::kInt16: return IntRange{INT16_MIN, INT16_MAX};
-    case DType::kInt32: return IntRange{INT32_MIN, INT32_MAX};
-    case DType::kUInt8: return IntRange{0, UINT8_MAX};
-    case DType::kUInt16: return IntRange{0, UINT16_MAX};
-    case DType::kUInt32: return IntRange{0, UINT32_MAX};
-    case DType::kUInt64: return IntRange{0, INT64_MAX};
+    case DType::kInt8:
+      return IntRange{INT8_MIN, INT8_MAX};
+    case DType::kInt16:
+      return IntRange{INT16_MIN, INT16_MAX};
+    case DType::kInt32:
+      return IntRange{INT32_MIN, INT32_MAX};
+    case DType::kUInt8:
+      return IntRange{0, UINT8_MAX};
+    case DType::kUInt16:
+      return IntRange{0, UINT16_MAX};
+    case DType::kUInt32:
+      return IntRange{0, UINT32_MAX};
+    case DType::kUInt64:
+      return IntRange{0, INT64_MAX};
     case DType::kBool:
     case DType::kInt64:
     case DType::kFloat16:
     case DType::kFloat32:
     case DType::kFloat64:
     case DType::kComplex64:
-    case DType::kComplex128: return std::nullopt;
+    case DType::kComplex128:
+      return std::nullopt;
   }
   NUMLIFT_UNREACHABLE();
 }
@@ -245,8 +255,10 @@ NodeId cast_operand(Tracer& tracer, const Operand& operand, DType dtype) {
   if (const SizeExpr* size = operand.size()) {
     if (const auto range = int64_range(dtype)) {
       const std::string reason = fmt::format("a Python int fits in {}", dtype_text(dtype));
-      if (tracer.decide_less(*size, range->low, reason) || tracer.decide_less(range->high, *size, reason)) {
-        throw_break("would_raise", fmt::format("a Python int is out of bounds for {}", dtype_text(dtype)));
+      if (tracer.decide_less(*size, range->low, reason) ||
+          tracer.decide_less(range->high, *size, reason)) {
+        throw_break("would_raise",
+                    fmt::format("a Python int is out of bounds for {}", dtype_text(dtype)));
       }
     }
   } else if (from == DType::kInt64 && is_integer(dtype)) {
@@ -282,7 +294,8 @@ NodeId elementwise_scalar(Tracer& tracer, NodeId node) {
 }
 
 Sym new_result(Tracer& tracer, NodeId node, AxisOrder order) {
-  if (tracer.type_of(node).value_kind == ValueKind::kArray) return tracer.new_array(node, std::move(order));
+  if (tracer.type_of(node).value_kind == ValueKind::kArray)
+    return tracer.new_array(node, std::move(order));
   return tracer.new_scalar(node);
 }
 
@@ -300,12 +313,14 @@ Sym as_array_value(Tracer& tracer, const Sym& value, std::string_view what) {
       tracer.append(Op::kCopy, {number}, NoAttr{}, array_type(operand.type.dtype, {})));
 }
 
-Sym store_out(Tracer& tracer, const Sym& out, NodeId node, std::string_view what, const char* casting) {
+Sym store_out(Tracer& tracer, const Sym& out, NodeId node, std::string_view what,
+              const char* casting) {
   ArrayValue* target = as_array(out);
   if (target == nullptr) {
     throw_break("would_raise", fmt::format("{}: return arrays must be of ArrayType", what));
   }
-  if (!target->writeable) throw_break("would_raise", fmt::format("{}: output array is read-only", what));
+  if (!target->writeable)
+    throw_break("would_raise", fmt::format("{}: output array is read-only", what));
   const Type type = tracer.type_of(node);
   if (!numpy_shim::can_cast(type.dtype, target->type.dtype, casting)) {
     throw_break("would_raise",

@@ -1,5 +1,5 @@
-// What the NumPy handlers share: operands as promotion sees them, casts, broadcasting, memory order,
-// constants, run-time requirements.
+// What the NumPy handlers share: operands as promotion sees them, casts, broadcasting, memory
+// order, constants, run-time requirements.
 #pragma once
 
 #include <optional>
@@ -19,14 +19,14 @@ using numpy_shim::OperandType;
 struct Operand {
   Sym value;
   OperandType type;
-  // Run-time values: the node that reads it (for a size: int64). kNoNode: a Python or NumPy number that
-  // is `constant`; its node depends on the loop dtype (cast_operand).
+  // Run-time values: the node that reads it (for a size: int64). kNoNode: a Python or NumPy number
+  // that is `constant`; its node depends on the loop dtype (cast_operand).
   NodeId node = kNoNode;
   Ref constant;
-  bool is_array = false;            // numpy.ndarray, of rank 0 too
+  bool is_array = false;  // numpy.ndarray, of rank 0 too
   std::vector<SizeExpr> dims;
-  std::vector<SizeExpr> strides;    // arrays: bytes
-  const SizeExpr* size() const;     // a Python int known only at run time; else null
+  std::vector<SizeExpr> strides;  // arrays: bytes
+  const SizeExpr* size() const;   // a Python int known only at run time; else null
 
   int rank() const { return static_cast<int>(dims.size()); }
 };
@@ -40,9 +40,10 @@ Operand as_operand(Tracer& tracer, const Sym& value, std::string_view what);
 Ref constant_number(const Sym& value);
 
 // ---- constants and casts
-NodeId constant_node(Tracer& tracer, const ScalarBits& bits, ValueKind kind = ValueKind::kNumpyScalar);
-// `number` (Python or NumPy number) as an element of `dtype`, by NumPy's assignment. Break would_raise
-// when NumPy raises or warns.
+NodeId constant_node(Tracer& tracer, const ScalarBits& bits,
+                     ValueKind kind = ValueKind::kNumpyScalar);
+// `number` (Python or NumPy number) as an element of `dtype`, by NumPy's assignment. Break
+// would_raise when NumPy raises or warns.
 ScalarBits number_bits(BorrowedRef number, DType dtype);
 NodeId number_node(Tracer& tracer, BorrowedRef number, DType dtype);
 // A small constant of our own.
@@ -56,7 +57,8 @@ NodeId cast(Tracer& tracer, NodeId node, DType dtype);
 // would_raise (constants) or a size guard (sizes).
 NodeId cast_operand(Tracer& tracer, const Operand& operand, DType dtype);
 // One elementwise node: result dims are those of the operands of rank > 0, which must agree.
-NodeId elementwise(Tracer& tracer, Op op, std::vector<NodeId> operands, DType result, Attr attr = {});
+NodeId elementwise(Tracer& tracer, Op op, std::vector<NodeId> operands, DType result,
+                   Attr attr = {});
 
 // ---- broadcasting
 // Dims of the broadcast of all; Break would_raise where they do not broadcast.
@@ -65,7 +67,8 @@ std::vector<SizeExpr> broadcast_dims(Tracer& tracer, std::span<const std::vector
 // True when proven or guarded equal, sizes and rank.
 bool same_dims(Tracer& tracer, const std::vector<SizeExpr>& a, const std::vector<SizeExpr>& b,
                std::string_view what);
-// `node` with these dims (a View, or the node itself when it has them or has rank 0 and keep_scalar).
+// `node` with these dims (a View, or the node itself when it has them or has rank 0 and
+// keep_scalar).
 NodeId broadcast_node(Tracer& tracer, NodeId node, const std::vector<SizeExpr>& dims,
                       bool keep_scalar = true);
 
@@ -101,7 +104,8 @@ Type result_type_for(DType dtype, const std::vector<SizeExpr>& dims, bool scalar
 NodeId elementwise_scalar(Tracer& tracer, NodeId node);
 // A scalar or a fresh array, by the node's type.
 Sym new_result(Tracer& tracer, NodeId node, AxisOrder order = {});
-// out= arguments: casts `node` (same_kind unless told otherwise) and stores it; the result is `out`.
+// out= arguments: casts `node` (same_kind unless told otherwise) and stores it; the result is
+// `out`.
 Sym store_out(Tracer& tracer, const Sym& out, NodeId node, std::string_view what,
               const char* casting = "same_kind");
 ArrayValue* as_array(const Sym& value);  // null when it is not an array

@@ -29,7 +29,8 @@ Sym empty_array(Tracer& tracer, DType dtype, const std::vector<SizeExpr>& dims, 
 NodeId positions(Tracer& tracer, const std::vector<SizeExpr>& dims, int axis, int64_t offset) {
   const NodeId node = tracer.append(Op::kIota, {}, IotaAttr{axis}, array_type(DType::kInt64, dims));
   if (offset == 0) return node;
-  return elementwise(tracer, Op::kAdd, {node, int_node(tracer, offset, DType::kInt64)}, DType::kInt64);
+  return elementwise(tracer, Op::kAdd, {node, int_node(tracer, offset, DType::kInt64)},
+                     DType::kInt64);
 }
 
 // ---------------------------------------------------------------- nested sequences
@@ -39,8 +40,8 @@ namespace {
 constexpr size_t kMostLeaves = 64;  // beyond that NumPy builds the array at run time
 
 struct Nested {
-  std::vector<size_t> lengths;       // of the sequence levels
-  std::vector<Operand> leaves;       // in C order
+  std::vector<size_t> lengths;  // of the sequence levels
+  std::vector<Operand> leaves;  // in C order
 };
 
 void collect(Tracer& tracer, const Sym& value, size_t depth, Nested* nested) {
@@ -102,7 +103,8 @@ Sym array_from_sequence(Tracer& tracer, const Sym& sequence, std::optional<DType
       keywords.emplace_back(checked(PyUnicode_FromString("dtype")),
                             tracer.constant(Ref::create(numpy_shim::descr_of(*wanted))));
     }
-    return tracer.extern_call(numpy_attribute("array"), std::span(&sequence, 1), keywords, "numpy.array");
+    return tracer.extern_call(numpy_attribute("array"), std::span(&sequence, 1), keywords,
+                              "numpy.array");
   }
   const DType dtype = wanted ? *wanted : discovered_dtype(nested.leaves);
   std::vector<SizeExpr> dims;
@@ -110,7 +112,8 @@ Sym array_from_sequence(Tracer& tracer, const Sym& sequence, std::optional<DType
   std::vector<SizeExpr> inner;
   if (!nested.leaves.empty()) inner = nested.leaves[0].dims;
   for (const Operand& leaf : nested.leaves) {
-    if (!same_dims(tracer, inner, leaf.dims, "array")) throw_break("would_raise", "an array of uneven parts");
+    if (!same_dims(tracer, inner, leaf.dims, "array"))
+      throw_break("would_raise", "an array of uneven parts");
   }
   const size_t levels = dims.size();
   dims.insert(dims.end(), inner.begin(), inner.end());
@@ -162,18 +165,23 @@ void check_device(Tracer& tracer, const NumpyArguments& arguments) {
 
 enum class Fill : uint8_t { kEmpty, kZeros, kOnes };
 
-Sym make(Tracer& tracer, Fill fill, DType dtype, const std::vector<SizeExpr>& dims, AxisOrder order) {
+Sym make(Tracer& tracer, Fill fill, DType dtype, const std::vector<SizeExpr>& dims,
+         AxisOrder order) {
   switch (fill) {
-    case Fill::kEmpty: return empty_array(tracer, dtype, dims, std::move(order));
-    case Fill::kZeros: return zeros_array(tracer, dtype, dims, std::move(order));
-    case Fill::kOnes: return filled_array(tracer, int_node(tracer, 1, dtype), dims, std::move(order));
+    case Fill::kEmpty:
+      return empty_array(tracer, dtype, dims, std::move(order));
+    case Fill::kZeros:
+      return zeros_array(tracer, dtype, dims, std::move(order));
+    case Fill::kOnes:
+      return filled_array(tracer, int_node(tracer, 1, dtype), dims, std::move(order));
   }
   NUMLIFT_UNREACHABLE();
 }
 
 AxisOrder plain_order(Tracer& tracer, const NumpyArguments& arguments, size_t rank) {
   const char order = order_argument(tracer, arguments.get_unless_none("order"), 'C');
-  if (order != 'C' && order != 'F') throw_break("would_raise", "only 'C' or 'F' order is permitted");
+  if (order != 'C' && order != 'F')
+    throw_break("would_raise", "only 'C' or 'F' order is permitted");
   return order == 'F' && rank > 1 ? fortran_order(static_cast<int>(rank)) : AxisOrder{};
 }
 
@@ -203,7 +211,8 @@ Likeness likeness(Tracer& tracer, const NumpyArguments& arguments) {
     if (order == 'K' && like.dims.size() > 1 && like.dims.size() == model.dims.size()) {
       throw_break("unsupported_numpy", "a shape= of equal rank with order='K'");
     }
-    if (order == 'F' && like.dims.size() > 1) like.order = fortran_order(static_cast<int>(like.dims.size()));
+    if (order == 'F' && like.dims.size() > 1)
+      like.order = fortran_order(static_cast<int>(like.dims.size()));
     if (order == 'A') throw_break("unsupported_numpy", "shape= with order='A'");
     return like;
   }
@@ -225,9 +234,8 @@ Sym fill_with(Tracer& tracer, const NumpyArguments& arguments, std::optional<DTy
               const std::vector<SizeExpr>& dims, AxisOrder order) {
   const Operand value = as_operand(tracer, arguments.get("fill_value"), arguments.entry->path);
   // A number alone is an int64, float64, … : its own dtype, as np.asarray sees it.
-  const DType dtype = wanted.value_or(value.is_array || !value.constant
-                                          ? value.type.dtype
-                                          : discovered_dtype({value}));
+  const DType dtype = wanted.value_or(
+      value.is_array || !value.constant ? value.type.dtype : discovered_dtype({value}));
   const NodeId node = assigned_node(tracer, value, dtype);
   if (value.rank() == 0) return filled_array(tracer, node, dims, std::move(order));
   Sym result = empty_array(tracer, dtype, dims, std::move(order));
@@ -272,7 +280,8 @@ Sym call_full_like(Tracer& tracer, const NumpyArguments& arguments) {
 
 namespace {
 
-Sym with_dtype(Tracer& tracer, const Sym& value, std::optional<DType> dtype, char order, bool copy) {
+Sym with_dtype(Tracer& tracer, const Sym& value, std::optional<DType> dtype, char order,
+               bool copy) {
   if (sequence_items(tracer, value)) {
     if (order == 'F') throw_break("unsupported_numpy", "an array of a list in Fortran order");
     return array_from_sequence(tracer, value, dtype);
@@ -287,7 +296,8 @@ Sym with_dtype(Tracer& tracer, const Sym& value, std::optional<DType> dtype, cha
   if (!copy && from == to) {
     const auto c = [&] { return is_c_contiguous(tracer, from, operand.dims, operand.strides); };
     const auto f = [&] { return is_f_contiguous(tracer, from, operand.dims, operand.strides); };
-    if (order == 'K' || (order == 'C' && c()) || (order == 'F' && f()) || (order == 'A' && (c() || f()))) {
+    if (order == 'K' || (order == 'C' && c()) || (order == 'F' && f()) ||
+        (order == 'A' && (c() || f()))) {
       return operand.value;
     }
   }
@@ -316,9 +326,9 @@ Sym call_array(Tracer& tracer, const NumpyArguments& arguments) {
       throw_break("unsupported_numpy", "array with copy=False");
     }
   }
-  const Sym made =
-      with_dtype(tracer, arguments.get("object"), dtype_argument(tracer, arguments.get("dtype"), "array"),
-                 order_argument(tracer, arguments.get("order"), 'K'), copy);
+  const Sym made = with_dtype(tracer, arguments.get("object"),
+                              dtype_argument(tracer, arguments.get("dtype"), "array"),
+                              order_argument(tracer, arguments.get("order"), 'K'), copy);
   const auto& array = static_cast<const ArrayValue&>(*made);
   std::vector<SizeExpr> dims = dims_of(tracer, array);
   if (static_cast<int64_t>(dims.size()) >= least) return made;
@@ -333,7 +343,8 @@ Sym call_asarray(Tracer& tracer, const NumpyArguments& arguments) {
     copy = *constant_bool(tracer, value, "asarray");
     if (!copy) throw_break("unsupported_numpy", "asarray with copy=False");
   }
-  return with_dtype(tracer, arguments.get("a"), dtype_argument(tracer, arguments.get("dtype"), "asarray"),
+  return with_dtype(tracer, arguments.get("a"),
+                    dtype_argument(tracer, arguments.get("dtype"), "asarray"),
                     order_argument(tracer, arguments.get("order"), 'K'), copy);
 }
 
@@ -375,15 +386,16 @@ Sym diagonal_ones(Tracer& tracer, const NumpyArguments& arguments, Op compare, c
                   const Sym& columns, DType missing) {
   refuse(arguments, {"like"});
   check_device(tracer, arguments);
-  std::vector<SizeExpr> dims = shape_argument(tracer, make_sequence(SymKind::kTuple, {rows, columns}),
-                                              arguments.entry->path);
+  std::vector<SizeExpr> dims = shape_argument(
+      tracer, make_sequence(SymKind::kTuple, {rows, columns}), arguments.entry->path);
   const int64_t k = constant_int(tracer, arguments.get("k"), arguments.entry->path).value_or(0);
-  if (k > (int64_t{1} << 40) || k < -(int64_t{1} << 40)) throw_break("unsupported_numpy", "a far diagonal");
+  if (k > (int64_t{1} << 40) || k < -(int64_t{1} << 40))
+    throw_break("unsupported_numpy", "a far diagonal");
   const DType dtype =
       dtype_argument(tracer, arguments.get("dtype"), arguments.entry->path).value_or(missing);
   // Row + k against column: equal on the diagonal, not less on and below it.
-  const NodeId node = elementwise(tracer, compare, {positions(tracer, dims, 0, k), positions(tracer, dims, 1)},
-                                  DType::kBool);
+  const NodeId node = elementwise(
+      tracer, compare, {positions(tracer, dims, 0, k), positions(tracer, dims, 1)}, DType::kBool);
   return tracer.new_array(cast(tracer, node, dtype), plain_order(tracer, arguments, 2));
 }
 
@@ -391,7 +403,8 @@ Sym diagonal_ones(Tracer& tracer, const NumpyArguments& arguments, Op compare, c
 
 Sym call_eye(Tracer& tracer, const NumpyArguments& arguments) {
   const Sym rows = arguments.values[0], columns = arguments.get_unless_none("M");
-  return diagonal_ones(tracer, arguments, Op::kEqual, rows, columns ? columns : rows, DType::kFloat64);
+  return diagonal_ones(tracer, arguments, Op::kEqual, rows, columns ? columns : rows,
+                       DType::kFloat64);
 }
 
 Sym call_tri(Tracer& tracer, const NumpyArguments& arguments) {
@@ -408,27 +421,33 @@ Sym triangle(Tracer& tracer, const NumpyArguments& arguments, bool lower) {
   const auto dims = dims_of(tracer, array);
   if (dims.size() < 2) throw_break("unsupported_numpy", "a triangle of an array of rank below 2");
   const int64_t k = constant_int(tracer, arguments.get("k"), arguments.entry->path).value_or(0);
-  if (k > (int64_t{1} << 40) || k < -(int64_t{1} << 40)) throw_break("unsupported_numpy", "a far diagonal");
+  if (k > (int64_t{1} << 40) || k < -(int64_t{1} << 40))
+    throw_break("unsupported_numpy", "a far diagonal");
   const int rank = static_cast<int>(dims.size());
   // tril: where(row + k >= column, m, 0); triu: where(row + k - 1 >= column, 0, m)
   const NodeId inside = elementwise(
       tracer, Op::kGreaterEqual,
-      {positions(tracer, dims, rank - 2, lower ? k : k - 1), positions(tracer, dims, rank - 1)}, DType::kBool);
+      {positions(tracer, dims, rank - 2, lower ? k : k - 1), positions(tracer, dims, rank - 1)},
+      DType::kBool);
   const DType dtype = array.type.dtype;
   const NodeId zero = int_node(tracer, 0, dtype), own = tracer.read(array);
-  const NodeId node =
-      lower ? elementwise(tracer, Op::kSelect, {inside, own, zero}, dtype)
-            : elementwise(tracer, Op::kSelect, {inside, zero, own}, dtype);
+  const NodeId node = lower ? elementwise(tracer, Op::kSelect, {inside, own, zero}, dtype)
+                            : elementwise(tracer, Op::kSelect, {inside, zero, own}, dtype);
   // np.where orders the result by its operands: the mask is in C order, on its last two axes.
   const std::vector<SizeExpr> plane{dims[dims.size() - 2], dims[dims.size() - 1]};
-  const OrderOperand layouts[] = {{DType::kBool, plane, {plane[1], SizeExpr(1)}}, {dtype, dims, array.strides}};
+  const OrderOperand layouts[] = {{DType::kBool, plane, {plane[1], SizeExpr(1)}},
+                                  {dtype, dims, array.strides}};
   return tracer.new_array(node, result_order(tracer, 'K', dims, layouts));
 }
 
 }  // namespace
 
-Sym call_tril(Tracer& tracer, const NumpyArguments& arguments) { return triangle(tracer, arguments, true); }
-Sym call_triu(Tracer& tracer, const NumpyArguments& arguments) { return triangle(tracer, arguments, false); }
+Sym call_tril(Tracer& tracer, const NumpyArguments& arguments) {
+  return triangle(tracer, arguments, true);
+}
+Sym call_triu(Tracer& tracer, const NumpyArguments& arguments) {
+  return triangle(tracer, arguments, false);
+}
 
 Sym call_diag(Tracer& tracer, const NumpyArguments& arguments) {
   const Sym value = as_array_value(tracer, arguments.get("v"), "diag");
@@ -453,7 +472,8 @@ Sym call_diagflat(Tracer& tracer, const NumpyArguments& arguments) {
 
 Sym call_indices(Tracer& tracer, const NumpyArguments& arguments) {
   std::vector<SizeExpr> dims = shape_argument(tracer, arguments.get("dimensions"), "indices");
-  const DType dtype = dtype_argument(tracer, arguments.get("dtype"), "indices").value_or(DType::kInt64);
+  const DType dtype =
+      dtype_argument(tracer, arguments.get("dtype"), "indices").value_or(DType::kInt64);
   if (constant_bool(tracer, arguments.get("sparse"), "indices").value_or(false)) {
     throw_break("unsupported_numpy", "indices with sparse=");
   }
@@ -462,7 +482,8 @@ Sym call_indices(Tracer& tracer, const NumpyArguments& arguments) {
   Sym result = empty_array(tracer, dtype, all);
   for (size_t k = 0; k < dims.size(); ++k) {
     const Sym part = item_at(tracer, static_cast<ArrayValue&>(*result), static_cast<int64_t>(k));
-    const NodeId line = positions(tracer, dims_of(tracer, static_cast<ArrayValue&>(*part)), static_cast<int>(k));
+    const NodeId line =
+        positions(tracer, dims_of(tracer, static_cast<ArrayValue&>(*part)), static_cast<int>(k));
     tracer.store(static_cast<ArrayValue&>(*part), cast(tracer, line, dtype));
   }
   return result;

@@ -1,5 +1,5 @@
-// NumPy's own code inside the program: results of sizes that only the run tells, calls that change an
-// array (done to a copy, whose elements are then stored), and questions that are answered now.
+// NumPy's own code inside the program: results of sizes that only the run tells, calls that change
+// an array (done to a copy, whose elements are then stored), and questions that are answered now.
 #include "symbolic/numpy_extern.h"
 
 #include "numlift/numpy_shim/dtypes.h"
@@ -52,10 +52,12 @@ def function(array, function, /, *args, **kwargs):
 constexpr int64_t kMostCopied = 65536;
 
 // target[...] = what `function` makes of a copy of it.
-void store_changed(Tracer& tracer, const Sym& target, const char* function, std::span<const Sym> args, Keywords kwargs,
-                   const std::string& name, bool touches_all) {
+void store_changed(Tracer& tracer, const Sym& target, const char* function,
+                   std::span<const Sym> args, Keywords kwargs, const std::string& name,
+                   bool touches_all) {
   ArrayValue* array = as_array(target);
-  if (array == nullptr) throw_break("unsupported_numpy", fmt::format("{} of something that is no array", name));
+  if (array == nullptr)
+    throw_break("unsupported_numpy", fmt::format("{} of something that is no array", name));
   if (!array->writeable) throw_break("would_raise", "assignment destination is read-only");
   const SizeExpr size = element_count(tracer, dims_of(tracer, *array));
   if (!touches_all && tracer.hint(size) > kMostCopied) {
@@ -89,17 +91,19 @@ Sym call_changing_method(Tracer& tracer, const NumpyArguments& arguments) {
   const std::string name = arguments.entry->path.substr(arguments.entry->path.rfind('.') + 1);
   std::vector<Sym> args{tracer.constant(checked(PyUnicode_FromString(name.c_str())))};
   args.insert(args.end(), arguments.positional.begin() + 1, arguments.positional.end());
-  store_changed(tracer, arguments.positional[0], "method", args, arguments.keywords, arguments.entry->path,
-                name == "sort" || name == "partition");
+  store_changed(tracer, arguments.positional[0], "method", args, arguments.keywords,
+                arguments.entry->path, name == "sort" || name == "partition");
   return tracer.constant(Ref::create(Py_None));
 }
 
 // np.put(x, …), np.add.at(x, …), …
 Sym call_changing_function(Tracer& tracer, const NumpyArguments& arguments) {
-  if (arguments.positional.empty()) throw_break("unsupported_numpy", "the array to change is given by keyword");
+  if (arguments.positional.empty())
+    throw_break("unsupported_numpy", "the array to change is given by keyword");
   std::vector<Sym> args{tracer.constant(arguments.callable)};
   args.insert(args.end(), arguments.positional.begin() + 1, arguments.positional.end());
-  store_changed(tracer, arguments.positional[0], "function", args, arguments.keywords, arguments.entry->path, false);
+  store_changed(tracer, arguments.positional[0], "function", args, arguments.keywords,
+                arguments.entry->path, false);
   return tracer.constant(Ref::create(Py_None));
 }
 
@@ -143,7 +147,8 @@ Ref stand_in(Tracer& tracer, const Sym& value) {
 Sym call_fold(Tracer& tracer, const NumpyArguments& arguments) {
   Ref values = checked(PyTuple_New(static_cast<Py_ssize_t>(arguments.positional.size())));
   for (size_t i = 0; i < arguments.positional.size(); ++i) {
-    PyTuple_SET_ITEM(values.get(), static_cast<Py_ssize_t>(i), stand_in(tracer, arguments.positional[i]).release());
+    PyTuple_SET_ITEM(values.get(), static_cast<Py_ssize_t>(i),
+                     stand_in(tracer, arguments.positional[i]).release());
   }
   Ref keywords = checked(PyDict_New());
   for (const auto& [name, value] : arguments.keywords) {
@@ -165,10 +170,12 @@ enum class IndexObject : uint8_t { kNone, kSlice, kIndexExpression, kJoin, kGrid
 
 IndexObject index_object_of(BorrowedRef object) {
   static PyObject* const known[] = {
-      numpy_attribute("s_").release(),  numpy_attribute("index_exp").release(), numpy_attribute("r_").release(),
-      numpy_attribute("c_").release(),  numpy_attribute("mgrid").release(),     numpy_attribute("ogrid").release()};
-  static constexpr IndexObject kKinds[] = {IndexObject::kSlice, IndexObject::kIndexExpression, IndexObject::kJoin,
-                                           IndexObject::kJoin,  IndexObject::kGrid,            IndexObject::kGrid};
+      numpy_attribute("s_").release(),    numpy_attribute("index_exp").release(),
+      numpy_attribute("r_").release(),    numpy_attribute("c_").release(),
+      numpy_attribute("mgrid").release(), numpy_attribute("ogrid").release()};
+  static constexpr IndexObject kKinds[] = {IndexObject::kSlice, IndexObject::kIndexExpression,
+                                           IndexObject::kJoin,  IndexObject::kJoin,
+                                           IndexObject::kGrid,  IndexObject::kGrid};
   for (size_t k = 0; k < std::size(known); ++k) {
     if (known[k] == object.get()) return kKinds[k];
   }
@@ -188,7 +195,8 @@ Sym numpy_index_object(Tracer& tracer, const Sym& value, const Sym& key) {
     return sequence_items(tracer, key) ? key : make_sequence(SymKind::kTuple, {key});
   }
   const Ref get = checked(PyObject_GetAttrString(object->get(), "__getitem__"));
-  return tracer.extern_call(get, std::span(&key, 1), {}, "numpy index object", ExternDims::kUnknown);
+  return tracer.extern_call(get, std::span(&key, 1), {}, "numpy index object",
+                            ExternDims::kUnknown);
 }
 
 }  // namespace numlift::frame_eval

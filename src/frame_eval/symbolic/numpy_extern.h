@@ -5,8 +5,8 @@
 
 namespace numlift::frame_eval {
 
-// As call_extern, for results whose sizes depend on the values of the arguments. It is a handler too:
-// rows of functions.def name it.
+// As call_extern, for results whose sizes depend on the values of the arguments. It is a handler
+// too: rows of functions.def name it.
 Sym call_extern_unknown(Tracer& tracer, const NumpyArguments& arguments);
 
 // array[key] = value by NumPy, for index arrays.

@@ -1,6 +1,6 @@
 // Handlers of NumPy calls: one a row of functions.def that is compiled natively. A handler gets the
-// arguments bound to the parameter names of its row and returns the call's value; it throws Break for
-// what it does not cover and for what NumPy would refuse.
+// arguments bound to the parameter names of its row and returns the call's value; it throws Break
+// for what it does not cover and for what NumPy would refuse.
 #pragma once
 
 #include "numlift/numpy_shim/function_table.h"
@@ -30,7 +30,7 @@ using NumpyHandler = Sym (*)(Tracer&, const NumpyArguments&);
 
 // Binds; Break would_raise where Python would raise TypeError.
 NumpyArguments bind_arguments(const numpy_shim::FunctionEntry& entry, BorrowedRef callable,
-                             std::span<const Sym> args, Keywords kwargs);
+                              std::span<const Sym> args, Keywords kwargs);
 // NumPy runs the call inside the program. Refuses `out`.
 Sym call_extern(Tracer& tracer, const NumpyArguments& arguments);
 

@@ -9,7 +9,8 @@ namespace numlift::frame_eval {
 namespace {
 
 PyObject* object_of(const Sym& value) {
-  return value->kind == SymKind::kObject ? static_cast<const ObjectValue&>(*value).object.get() : nullptr;
+  return value->kind == SymKind::kObject ? static_cast<const ObjectValue&>(*value).object.get()
+                                         : nullptr;
 }
 
 bool is_ellipsis(const Sym& value) { return object_of(value) == Py_Ellipsis; }
@@ -24,7 +25,8 @@ bool is_integer_object(const Sym& value) {
          (PyLong_CheckExact(object) || PyArray_IsScalar(object, Integer));
 }
 bool is_slice(const Sym& value) {
-  return value->kind == SymKind::kSlice || (object_of(value) != nullptr && PySlice_Check(object_of(value)));
+  return value->kind == SymKind::kSlice ||
+         (object_of(value) != nullptr && PySlice_Check(object_of(value)));
 }
 bool is_basic(const Sym& value) {
   return is_new_axis(value) || is_ellipsis(value) || is_integer_object(value) || is_slice(value) ||
@@ -36,7 +38,8 @@ bool is_data_sized(const Sym& value) {
   if (value->kind == SymKind::kArray) {
     const DType dtype = static_cast<const ArrayValue&>(*value).type.dtype;
     if (dtype == DType::kBool) return true;
-    if (!is_integer(dtype)) throw_break("would_raise", "an index array must be of integer or boolean type");
+    if (!is_integer(dtype))
+      throw_break("would_raise", "an index array must be of integer or boolean type");
     return false;
   }
   if (value->kind == SymKind::kScalar) {
@@ -161,7 +164,8 @@ Sym item_at(Tracer& tracer, const ArrayValue& array, int64_t index) {
   bool element = false;
   Sym item = basic_view(tracer, array, key, &element);
   if (!element) return item;
-  return tracer.new_scalar(elementwise_scalar(tracer, tracer.read(static_cast<ArrayValue&>(*item))));
+  return tracer.new_scalar(
+      elementwise_scalar(tracer, tracer.read(static_cast<ArrayValue&>(*item))));
 }
 
 Sym numpy_get_item(Tracer& tracer, const Sym& value, const Sym& key) {
@@ -176,7 +180,8 @@ Sym numpy_get_item(Tracer& tracer, const Sym& value, const Sym& key) {
     bool element = false;
     Sym view = basic_view(tracer, *array, parsed, &element);
     if (!element) return view;
-    return tracer.new_scalar(elementwise_scalar(tracer, tracer.read(static_cast<ArrayValue&>(*view))));
+    return tracer.new_scalar(
+        elementwise_scalar(tracer, tracer.read(static_cast<ArrayValue&>(*view))));
   }
   // NumPy gathers the elements inside the program.
   Ref module = checked(PyImport_ImportModule("operator"));

@@ -20,8 +20,8 @@ struct IndexKey {
 };
 IndexKey parse_index(Tracer& tracer, const Sym& key);
 
-// The elements that a basic index names, of rank 0 for one element. `element`: integers for all axes
-// and nothing else, which gives a scalar and not an array.
+// The elements that a basic index names, of rank 0 for one element. `element`: integers for all
+// axes and nothing else, which gives a scalar and not an array.
 Sym basic_view(Tracer& tracer, const ArrayValue& array, const IndexKey& key, bool* element);
 // x[index] along axis 0.
 Sym item_at(Tracer& tracer, const ArrayValue& array, int64_t index);

@@ -52,7 +52,8 @@ AxisOrder joined_order(Tracer& tracer, const std::vector<Sym>& arrays, size_t ra
       const uint8_t other = order[j];
       bool compared = false, swap = false;
       for (size_t a = 0; a < arrays.size(); ++a) {
-        if (tracer.decide_equal(dims[a][moving], 1, kReason) || tracer.decide_equal(dims[a][other], 1, kReason)) {
+        if (tracer.decide_equal(dims[a][moving], 1, kReason) ||
+            tracer.decide_equal(dims[a][other], 1, kReason)) {
           continue;
         }
         if (tracer.decide_less_equal(strides[a][moving], strides[a][other], kReason)) {
@@ -72,7 +73,8 @@ AxisOrder joined_order(Tracer& tracer, const std::vector<Sym>& arrays, size_t ra
   return order;
 }
 
-DType joined_dtype(Tracer& tracer, const NumpyArguments* arguments, const std::vector<Sym>& arrays) {
+DType joined_dtype(Tracer& tracer, const NumpyArguments* arguments,
+                   const std::vector<Sym>& arrays) {
   std::vector<OperandType> types;
   for (const Sym& value : arrays) types.push_back({array_in(value).type.dtype, false});
   const auto common = numpy_shim::result_type(types);
@@ -119,7 +121,8 @@ Sym join(Tracer& tracer, const std::vector<Sym>& arrays, int64_t given_axis, DTy
   for (size_t a = 0; a < arrays.size(); ++a) {
     const SizeExpr count = dims_of(tracer, array_in(arrays[a]))[axis];
     if (count.constant() == 0) continue;
-    const Sym place = slice_axis(tracer, array_in(result), static_cast<int>(axis), starts[a], 1, count);
+    const Sym place =
+        slice_axis(tracer, array_in(result), static_cast<int>(axis), starts[a], 1, count);
     const NodeId node = cast(tracer, tracer.read(array_in(arrays[a])), dtype);
     tracer.store(array_in(place), broadcast_node(tracer, node, dims_of(tracer, array_in(place))));
   }
@@ -132,12 +135,15 @@ std::vector<Sym> arrays_argument(Tracer& tracer, const Sym& value, const std::st
     for (const Sym& item : *items) arrays.push_back(as_array_value(tracer, item, what));
     return arrays;
   }
-  if (value->kind != SymKind::kArray) throw_break("unsupported_value", what + ": not a sequence of arrays");
-  for (const Sym& item : numpy_iterate(tracer, value)) arrays.push_back(as_array_value(tracer, item, what));
+  if (value->kind != SymKind::kArray)
+    throw_break("unsupported_value", what + ": not a sequence of arrays");
+  for (const Sym& item : numpy_iterate(tracer, value))
+    arrays.push_back(as_array_value(tracer, item, what));
   return arrays;
 }
 
-Sym join(Tracer& tracer, const NumpyArguments& arguments, const std::vector<Sym>& arrays, int64_t axis) {
+Sym join(Tracer& tracer, const NumpyArguments& arguments, const std::vector<Sym>& arrays,
+         int64_t axis) {
   if (arrays.empty()) throw_break("would_raise", "need at least one array to concatenate");
   return join(tracer, arrays, axis, joined_dtype(tracer, &arguments, arrays));
 }
@@ -147,7 +153,9 @@ Sym at_least(Tracer& tracer, const Sym& value, int rank) {
   const ArrayValue& array = array_in(value);
   const int own = array.type.rank();
   if (own >= rank) return value;
-  if (own == 0) return reshape_array(tracer, array, std::vector<SizeExpr>(static_cast<size_t>(rank), SizeExpr(1)));
+  if (own == 0)
+    return reshape_array(tracer, array,
+                         std::vector<SizeExpr>(static_cast<size_t>(rank), SizeExpr(1)));
   std::vector<int> places{0};
   if (rank == 3) places = own == 1 ? std::vector<int>{0, 2} : std::vector<int>{2};
   return insert_axes(tracer, array, places);
@@ -162,7 +170,8 @@ Sym call_concatenate(Tracer& tracer, const NumpyArguments& arguments) {
     const auto items = sequence_items(tracer, arguments.values[0]);
     if (!items) throw_break("unsupported_numpy", "concatenate of one array's rows with axis=None");
     for (const Sym& item : *items) {
-      if (item->kind != SymKind::kArray) throw_break("unsupported_numpy", "numbers joined with axis=None");
+      if (item->kind != SymKind::kArray)
+        throw_break("unsupported_numpy", "numbers joined with axis=None");
       const Sym raveled[] = {item};
       arrays.push_back(call_numpy(tracer, "ravel", raveled));
     }
@@ -177,8 +186,8 @@ Sym call_stack(Tracer& tracer, const NumpyArguments& arguments) {
   if (arrays.empty()) throw_break("would_raise", "need at least one array to stack");
   const int rank = array_in(arrays[0]).type.rank();
   const auto first = dims_of(tracer, array_in(arrays[0]));
-  const int axis = normalize_axis(constant_int(tracer, arguments.get("axis"), "stack").value_or(0), rank + 1,
-                                  "stack");
+  const int axis = normalize_axis(constant_int(tracer, arguments.get("axis"), "stack").value_or(0),
+                                  rank + 1, "stack");
   for (Sym& value : arrays) {
     if (!same_dims(tracer, first, dims_of(tracer, array_in(value)), "stack")) {
       throw_break("would_raise", "all input arrays must have the same shape");
@@ -191,7 +200,8 @@ Sym call_stack(Tracer& tracer, const NumpyArguments& arguments) {
 Sym call_hstack(Tracer& tracer, const NumpyArguments& arguments) {
   std::vector<Sym> arrays = arrays_argument(tracer, arguments.values[0], "hstack");
   for (Sym& value : arrays) value = at_least(tracer, value, 1);
-  return join(tracer, arguments, arrays, !arrays.empty() && array_in(arrays[0]).type.rank() == 1 ? 0 : 1);
+  return join(tracer, arguments, arrays,
+              !arrays.empty() && array_in(arrays[0]).type.rank() == 1 ? 0 : 1);
 }
 
 Sym call_vstack(Tracer& tracer, const NumpyArguments& arguments) {
@@ -209,7 +219,8 @@ Sym call_dstack(Tracer& tracer, const NumpyArguments& arguments) {
 Sym call_column_stack(Tracer& tracer, const NumpyArguments& arguments) {
   std::vector<Sym> arrays = arrays_argument(tracer, arguments.values[0], "column_stack");
   for (Sym& value : arrays) {
-    if (array_in(value).type.rank() < 2) value = reverse_all_axes(tracer, array_in(at_least(tracer, value, 2)));
+    if (array_in(value).type.rank() < 2)
+      value = reverse_all_axes(tracer, array_in(at_least(tracer, value, 2)));
   }
   return join(tracer, arguments, arrays, 1);
 }
@@ -240,16 +251,22 @@ Sym at_least_call(Tracer& tracer, const NumpyArguments& arguments, int rank) {
 
 }  // namespace
 
-Sym call_atleast_1d(Tracer& tracer, const NumpyArguments& arguments) { return at_least_call(tracer, arguments, 1); }
-Sym call_atleast_2d(Tracer& tracer, const NumpyArguments& arguments) { return at_least_call(tracer, arguments, 2); }
-Sym call_atleast_3d(Tracer& tracer, const NumpyArguments& arguments) { return at_least_call(tracer, arguments, 3); }
+Sym call_atleast_1d(Tracer& tracer, const NumpyArguments& arguments) {
+  return at_least_call(tracer, arguments, 1);
+}
+Sym call_atleast_2d(Tracer& tracer, const NumpyArguments& arguments) {
+  return at_least_call(tracer, arguments, 2);
+}
+Sym call_atleast_3d(Tracer& tracer, const NumpyArguments& arguments) {
+  return at_least_call(tracer, arguments, 3);
+}
 
 // ---------------------------------------------------------------- splitting
 
 namespace {
 
-Sym split(Tracer& tracer, const NumpyArguments& arguments, const Sym& value, const Sym& parts, int64_t given_axis,
-          bool equal) {
+Sym split(Tracer& tracer, const NumpyArguments& arguments, const Sym& value, const Sym& parts,
+          int64_t given_axis, bool equal) {
   const std::string& what = arguments.entry->path;
   if (value->kind != SymKind::kArray) throw_break("unsupported_value", what + ": not an array");
   const ArrayValue& array = array_in(value);
@@ -277,7 +294,8 @@ Sym split(Tracer& tracer, const NumpyArguments& arguments, const Sym& value, con
   if (equal && !tracer.decide_equal(rest, 0, "an array splits into equal parts")) {
     throw_break("would_raise", "array split does not result in an equal division");
   }
-  const int64_t longer = equal ? 0 : tracer.specialize(rest, "parts of a split that are longer by one");
+  const int64_t longer =
+      equal ? 0 : tracer.specialize(rest, "parts of a split that are longer by one");
   SizeExpr start = 0;
   for (int64_t i = 0; i < count; ++i) {
     const SizeExpr size = tracer.simplify(i < longer ? each + 1 : each);
@@ -299,17 +317,21 @@ Sym call_array_split(Tracer& tracer, const NumpyArguments& arguments) {
 }
 Sym call_hsplit(Tracer& tracer, const NumpyArguments& arguments) {
   const ArrayValue* array = as_array(arguments.values[0]);
-  if (array == nullptr || array->type.rank() == 0) throw_break("would_raise", "hsplit needs an axis");
-  return split(tracer, arguments, arguments.values[0], arguments.values[1], array->type.rank() > 1 ? 1 : 0, true);
+  if (array == nullptr || array->type.rank() == 0)
+    throw_break("would_raise", "hsplit needs an axis");
+  return split(tracer, arguments, arguments.values[0], arguments.values[1],
+               array->type.rank() > 1 ? 1 : 0, true);
 }
 Sym call_vsplit(Tracer& tracer, const NumpyArguments& arguments) {
   const ArrayValue* array = as_array(arguments.values[0]);
-  if (array == nullptr || array->type.rank() < 2) throw_break("would_raise", "vsplit needs two axes");
+  if (array == nullptr || array->type.rank() < 2)
+    throw_break("would_raise", "vsplit needs two axes");
   return split(tracer, arguments, arguments.values[0], arguments.values[1], 0, true);
 }
 Sym call_dsplit(Tracer& tracer, const NumpyArguments& arguments) {
   const ArrayValue* array = as_array(arguments.values[0]);
-  if (array == nullptr || array->type.rank() < 3) throw_break("would_raise", "dsplit needs three axes");
+  if (array == nullptr || array->type.rank() < 3)
+    throw_break("would_raise", "dsplit needs three axes");
   return split(tracer, arguments, arguments.values[0], arguments.values[1], 2, true);
 }
 
@@ -319,12 +341,14 @@ Sym call_unstack(Tracer& tracer, const NumpyArguments& arguments) {
     throw_break("would_raise", "Input array must be at least 1-d.");
   }
   const int rank = array_in(value).type.rank();
-  const int axis = normalize_axis(constant_int(tracer, arguments.get("axis"), "unstack").value_or(0), rank, "unstack");
+  const int axis = normalize_axis(
+      constant_int(tracer, arguments.get("axis"), "unstack").value_or(0), rank, "unstack");
   std::vector<int> axes{axis};
   for (int k = 0; k < rank; ++k) {
     if (k != axis) axes.push_back(k);
   }
-  return make_sequence(SymKind::kTuple, numpy_iterate(tracer, permute_axes(tracer, array_in(value), axes)));
+  return make_sequence(SymKind::kTuple,
+                       numpy_iterate(tracer, permute_axes(tracer, array_in(value), axes)));
 }
 
 }  // namespace numlift::frame_eval

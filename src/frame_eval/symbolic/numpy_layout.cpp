@@ -44,8 +44,9 @@ std::vector<SizeExpr> broadcast_dims(Tracer& tracer, std::span<const std::vector
         known = dim;
         continue;
       }
-      throw_break("would_raise", fmt::format("{}: operands could not be broadcast together: {} and {}",
-                                             what, dims_text(result), dims_text(dims)));
+      throw_break("would_raise",
+                  fmt::format("{}: operands could not be broadcast together: {} and {}", what,
+                              dims_text(result), dims_text(dims)));
     }
   }
   for (SizeExpr& dim : result) dim = tracer.simplify(dim);
@@ -72,7 +73,8 @@ NodeId broadcast_node(Tracer& tracer, NodeId node, const std::vector<SizeExpr>& 
   for (size_t k = 0; k < own; ++k) {
     const SizeExpr dim = tracer.simplify(type.dims[k]);
     const SizeExpr target = tracer.simplify(dims[rank - own + k]);
-    if (dim == target || (!is_one(dim) && tracer.decide_equal(dim, target, "sizes that broadcast"))) {
+    if (dim == target ||
+        (!is_one(dim) && tracer.decide_equal(dim, target, "sizes that broadcast"))) {
       same = same && dim == target;
       map.axes.push_back({0, 1, static_cast<int>(rank - own + k)});
     } else {
@@ -166,7 +168,8 @@ AxisOrder k_order(Tracer& tracer, const std::vector<SizeExpr>& dims,
   for (const OrderOperand& operand : operands) {
     strides.push_back(iterator_strides(tracer, operand, rank));
   }
-  // NumPy's stable insertion sort from the smallest stride to the largest; position 0 is the fastest.
+  // NumPy's stable insertion sort from the smallest stride to the largest; position 0 is the
+  // fastest.
   std::vector<size_t> axes(rank);
   for (size_t k = 0; k < rank; ++k) axes[k] = rank - 1 - k;
   static const std::string reason = "the memory order of a result follows its operands";
@@ -203,7 +206,8 @@ AxisOrder k_order(Tracer& tracer, const std::vector<SizeExpr>& dims,
 
 AxisOrder like_order(Tracer& tracer, const OrderOperand& prototype) {
   const size_t rank = prototype.dims.size();
-  if (rank < 2 || is_c_contiguous(tracer, prototype.dtype, prototype.dims, prototype.strides)) return {};
+  if (rank < 2 || is_c_contiguous(tracer, prototype.dtype, prototype.dims, prototype.strides))
+    return {};
   if (is_f_contiguous(tracer, prototype.dtype, prototype.dims, prototype.strides)) {
     return fortran_order(static_cast<int>(rank));
   }
@@ -217,7 +221,8 @@ AxisOrder like_order(Tracer& tracer, const OrderOperand& prototype) {
   AxisOrder order;
   for (size_t axis = 0; axis < rank; ++axis) {
     size_t place = order.size();
-    while (place > 0 && tracer.decide_less(strides[order[place - 1]], strides[axis], reason)) --place;
+    while (place > 0 && tracer.decide_less(strides[order[place - 1]], strides[axis], reason))
+      --place;
     order.insert(order.begin() + static_cast<ptrdiff_t>(place), static_cast<uint8_t>(axis));
   }
   for (size_t k = 0; k < rank; ++k) {
@@ -241,7 +246,8 @@ char order_argument(Tracer& tracer, const Sym& value, char missing) {
   const auto constant = tracer.as_constant(value, "the memory order asked for");
   if (constant && PyUnicode_Check(constant->get()) && PyUnicode_GetLength(constant->get()) == 1) {
     const Py_UCS4 letter = Py_UNICODE_TOUPPER(PyUnicode_ReadChar(constant->get(), 0));
-    if (letter == 'K' || letter == 'A' || letter == 'C' || letter == 'F') return static_cast<char>(letter);
+    if (letter == 'K' || letter == 'A' || letter == 'C' || letter == 'F')
+      return static_cast<char>(letter);
   }
   throw_break("unsupported_numpy", "an order argument that is not one of 'K', 'A', 'C', 'F'");
 }

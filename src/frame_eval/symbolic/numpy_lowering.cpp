@@ -1,5 +1,5 @@
-// Which op computes a ufunc's loop: one of ours where it has NumPy's exact meaning for the dtype, else
-// NumPy's own inner loop.
+// Which op computes a ufunc's loop: one of ours where it has NumPy's exact meaning for the dtype,
+// else NumPy's own inner loop.
 #include "symbolic/numpy_lowering.h"
 
 #include "numlift/codegen/target.h"
@@ -16,15 +16,22 @@ std::optional<Op> bool_op(Op op) {
   switch (op) {
     case Op::kAdd:
     case Op::kMaximum:
-    case Op::kFmax: return Op::kLogicalOr;
+    case Op::kFmax:
+      return Op::kLogicalOr;
     case Op::kMultiply:
     case Op::kMinimum:
-    case Op::kFmin: return Op::kLogicalAnd;
-    case Op::kBitwiseAnd: return Op::kLogicalAnd;
-    case Op::kBitwiseOr: return Op::kLogicalOr;
-    case Op::kBitwiseXor: return Op::kLogicalXor;
-    case Op::kInvert: return Op::kLogicalNot;
-    default: return std::nullopt;
+    case Op::kFmin:
+      return Op::kLogicalAnd;
+    case Op::kBitwiseAnd:
+      return Op::kLogicalAnd;
+    case Op::kBitwiseOr:
+      return Op::kLogicalOr;
+    case Op::kBitwiseXor:
+      return Op::kLogicalXor;
+    case Op::kInvert:
+      return Op::kLogicalNot;
+    default:
+      return std::nullopt;
   }
 }
 
@@ -38,24 +45,29 @@ bool is_known_number(Tracer& tracer, NodeId node) {
 // NumPy's clip: a NaN value stays, a NaN bound wins. Its loop for bounds that are numbers leaves a
 // value that equals the bound; the loop for arrays of bounds takes the bound (the sign of zero).
 NodeId lower_clip(Tracer& tracer, const std::vector<NodeId>& nodes, DType dtype) {
-  const auto compare = [&](Op op, NodeId a, NodeId b) { return elementwise(tracer, op, {a, b}, DType::kBool); };
+  const auto compare = [&](Op op, NodeId a, NodeId b) {
+    return elementwise(tracer, op, {a, b}, DType::kBool);
+  };
   const auto select = [&](NodeId condition, NodeId a, NodeId b) {
     return elementwise(tracer, Op::kSelect, {condition, a, b}, dtype);
   };
-  const auto is_nan = [&](NodeId node) { return elementwise(tracer, Op::kIsnan, {node}, DType::kBool); };
+  const auto is_nan = [&](NodeId node) {
+    return elementwise(tracer, Op::kIsnan, {node}, DType::kBool);
+  };
   const NodeId low = nodes[1], high = nodes[2];
   const bool numbers = tracer.type_of(low).dims.empty() && tracer.type_of(high).dims.empty();
   if (numbers || !is_float(dtype)) {
     NodeId node = select(compare(Op::kLess, nodes[0], low), low, nodes[0]);
     node = select(compare(Op::kGreater, node, high), high, node);
     for (NodeId bound : {high, low}) {
-      if (is_float(dtype) && !is_known_number(tracer, bound)) node = select(is_nan(bound), bound, node);
+      if (is_float(dtype) && !is_known_number(tracer, bound))
+        node = select(is_nan(bound), bound, node);
     }
     return node;
   }
   const auto bounded = [&](NodeId value, NodeId bound, Op inside) {
-    const NodeId keep =
-        elementwise(tracer, Op::kLogicalOr, {is_nan(value), compare(inside, value, bound)}, DType::kBool);
+    const NodeId keep = elementwise(tracer, Op::kLogicalOr,
+                                    {is_nan(value), compare(inside, value, bound)}, DType::kBool);
     return select(keep, value, bound);
   };
   return bounded(bounded(nodes[0], low, Op::kGreater), high, Op::kLess);
@@ -139,7 +151,8 @@ NodeId ufunc_node(Tracer& tracer, const char* name, std::vector<NodeId> operands
   const auto loop = numpy_shim::resolve_ufunc(ufunc, types);
   NUMLIFT_CHECK(loop, "numpy.{} has no loop", name);
   for (size_t k = 0; k < operands.size(); ++k) {
-    NUMLIFT_CHECK(loop->inputs[k] == types[k].dtype, "numpy.{}: operand {} is not in loop dtype", name, k);
+    NUMLIFT_CHECK(loop->inputs[k] == types[k].dtype, "numpy.{}: operand {} is not in loop dtype",
+                  name, k);
   }
   const auto node = lower_loop(tracer, ufunc, callable_name(ufunc), *loop, std::move(operands));
   if (!node) throw_break("unsupported_numpy", fmt::format("numpy.{} without a loop", name));

@@ -6,8 +6,8 @@
 
 namespace numlift::frame_eval {
 
-// Nodes in the loop's input dtypes, with the result's dims or rank 0. nullopt: neither code of our own
-// nor an inner loop of NumPy's: call the ufunc itself.
+// Nodes in the loop's input dtypes, with the result's dims or rank 0. nullopt: neither code of our
+// own nor an inner loop of NumPy's: call the ufunc itself.
 std::optional<NodeId> lower_loop(Tracer& tracer, BorrowedRef ufunc, const std::string& name,
                                  const numpy_shim::LoopTypes& loop, std::vector<NodeId> nodes);
 bool native_reduction(Op op, DType dtype);

@@ -7,15 +7,16 @@ namespace numlift::frame_eval {
 namespace {
 
 // By CPython's NB_ number.
-constexpr const char* kBinaryUfuncs[] = {
-    "add",         "bitwise_and", "floor_divide", "left_shift", "matmul",      "multiply", "remainder",
-    "bitwise_or",  "power",       "right_shift",  "subtract",   "true_divide", "bitwise_xor"};
+constexpr const char* kBinaryUfuncs[] = {"add",        "bitwise_and", "floor_divide", "left_shift",
+                                         "matmul",     "multiply",    "remainder",    "bitwise_or",
+                                         "power",      "right_shift", "subtract",     "true_divide",
+                                         "bitwise_xor"};
 constexpr int kMatrixMultiply = 4, kPower = 8;
 constexpr const char* kCompareUfuncs[] = {"less",      "less_equal", "equal",
                                           "not_equal", "greater",    "greater_equal"};
 
-// Both are numbers known now, at least one of them NumPy's: Python computes the value now. Null when
-// it warns or raises: then the program finds out at run time.
+// Both are numbers known now, at least one of them NumPy's: Python computes the value now. Null
+// when it warns or raises: then the program finds out at run time.
 Sym fold(Tracer& tracer, const Sym& a, const Sym& b, const auto& compute) {
   if (!constant_number(a) || (b != nullptr && !constant_number(b))) return nullptr;
   const auto left = tracer.as_constant(a, "its value is compiled in");
@@ -33,10 +34,19 @@ Sym fold(Tracer& tracer, const Sym& a, const Sym& b, const auto& compute) {
 PyObject* compute_binary(int nb_op, PyObject* a, PyObject* b) {
   using Function = PyObject* (*)(PyObject*, PyObject*);
   static constexpr Function kFunctions[] = {
-      PyNumber_Add, PyNumber_And, PyNumber_FloorDivide, PyNumber_Lshift, PyNumber_MatrixMultiply,
-      PyNumber_Multiply, PyNumber_Remainder, PyNumber_Or,
+      PyNumber_Add,
+      PyNumber_And,
+      PyNumber_FloorDivide,
+      PyNumber_Lshift,
+      PyNumber_MatrixMultiply,
+      PyNumber_Multiply,
+      PyNumber_Remainder,
+      PyNumber_Or,
       [](PyObject* x, PyObject* y) { return PyNumber_Power(x, y, Py_None); },
-      PyNumber_Rshift, PyNumber_Subtract, PyNumber_TrueDivide, PyNumber_Xor};
+      PyNumber_Rshift,
+      PyNumber_Subtract,
+      PyNumber_TrueDivide,
+      PyNumber_Xor};
   return kFunctions[nb_op](a, b);
 }
 
@@ -87,8 +97,9 @@ const char* fast_power(Tracer& tracer, const ArrayValue& base, const Sym& expone
   const auto& scalar = static_cast<const ScalarValue&>(*exponent);
   if (scalar.type.value_kind != ValueKind::kPyScalar) return nullptr;
   const auto differs = [&](double value) {
-    const NodeId special = cast(
-        tracer, number_node(tracer, checked(PyFloat_FromDouble(value)), DType::kFloat64), scalar.type.dtype);
+    const NodeId special =
+        cast(tracer, number_node(tracer, checked(PyFloat_FromDouble(value)), DType::kFloat64),
+             scalar.type.dtype);
     require(tracer, elementwise(tracer, Op::kNotEqual, {scalar.node, special}, DType::kBool));
   };
   if (scalar.type.dtype == DType::kInt64) {
@@ -108,9 +119,8 @@ const char* fast_power(Tracer& tracer, const ArrayValue& base, const Sym& expone
 }  // namespace
 
 Sym numpy_binary(Tracer& tracer, int nb_op, bool in_place, const Sym& a, const Sym& b) {
-  if (const Sym folded = fold(tracer, a, b, [&](PyObject* x, PyObject* y) {
-        return compute_binary(nb_op, x, y);
-      })) {
+  if (const Sym folded = fold(
+          tracer, a, b, [&](PyObject* x, PyObject* y) { return compute_binary(nb_op, x, y); })) {
     return folded;
   }
   leave_to_python(a, b);
@@ -134,9 +144,12 @@ Sym numpy_binary(Tracer& tracer, int nb_op, bool in_place, const Sym& a, const S
 Sym numpy_unary(Tracer& tracer, UnaryOp op, const Sym& a) {
   if (const Sym folded = fold(tracer, a, nullptr, [&](PyObject* x, PyObject*) -> PyObject* {
         switch (op) {
-          case UnaryOp::kNegative: return PyNumber_Negative(x);
-          case UnaryOp::kPositive: return PyNumber_Positive(x);
-          case UnaryOp::kInvert: return PyNumber_Invert(x);
+          case UnaryOp::kNegative:
+            return PyNumber_Negative(x);
+          case UnaryOp::kPositive:
+            return PyNumber_Positive(x);
+          case UnaryOp::kInvert:
+            return PyNumber_Invert(x);
         }
         NUMLIFT_UNREACHABLE();
       })) {
@@ -146,15 +159,19 @@ Sym numpy_unary(Tracer& tracer, UnaryOp op, const Sym& a) {
   options.scalar_math = true;
   const Sym operands[] = {a};
   switch (op) {
-    case UnaryOp::kNegative: return apply_ufunc(tracer, "negative", operands, options);
-    case UnaryOp::kPositive: return apply_ufunc(tracer, "positive", operands, options);
-    case UnaryOp::kInvert: return apply_ufunc(tracer, "invert", operands, options);
+    case UnaryOp::kNegative:
+      return apply_ufunc(tracer, "negative", operands, options);
+    case UnaryOp::kPositive:
+      return apply_ufunc(tracer, "positive", operands, options);
+    case UnaryOp::kInvert:
+      return apply_ufunc(tracer, "invert", operands, options);
   }
   NUMLIFT_UNREACHABLE();
 }
 
 Sym numpy_absolute(Tracer& tracer, const Sym& a) {
-  if (const Sym folded = fold(tracer, a, nullptr, [](PyObject* x, PyObject*) { return PyNumber_Absolute(x); })) {
+  if (const Sym folded =
+          fold(tracer, a, nullptr, [](PyObject* x, PyObject*) { return PyNumber_Absolute(x); })) {
     return folded;
   }
   UfuncOptions options;

@@ -31,12 +31,13 @@ NodeId ramp(Tracer& tracer, const SizeExpr& length, NodeId start, NodeId delta, 
 NodeId size_node(Tracer& tracer, const SizeExpr& given, DType dtype) {
   const SizeExpr size = tracer.simplify(given);
   if (const auto constant = size.constant()) return int_node(tracer, *constant, dtype);
-  const NodeId node = tracer.append(Op::kSizeValue, {}, SizeAttr{size}, numpy_scalar_type(DType::kInt64));
+  const NodeId node =
+      tracer.append(Op::kSizeValue, {}, SizeAttr{size}, numpy_scalar_type(DType::kInt64));
   return cast(tracer, node, dtype);
 }
 
-Sym arange_of_ints(Tracer& tracer, const SizeExpr& start, const SizeExpr& stop, const SizeExpr& step,
-                   DType dtype) {
+Sym arange_of_ints(Tracer& tracer, const SizeExpr& start, const SizeExpr& stop,
+                   const SizeExpr& step, DType dtype) {
   static const std::string reason = "the length of a range";
   if (tracer.decide_equal(step, 0, reason)) throw_break("would_raise", "arange with step 0");
   const bool down = tracer.decide_less(step, 0, reason);
@@ -44,11 +45,13 @@ Sym arange_of_ints(Tracer& tracer, const SizeExpr& start, const SizeExpr& stop, 
   const SizeExpr stride = tracer.simplify(down ? -step : step);
   // NumPy computes the length in float64.
   for (const SizeExpr* size : {&distance, &stride}) {
-    if (tracer.decide_less(int64_t{1} << 52, *size, reason)) throw_break("unsupported_numpy", "a long range");
+    if (tracer.decide_less(int64_t{1} << 52, *size, reason))
+      throw_break("unsupported_numpy", "a long range");
   }
   SizeExpr length = 0;
   if (tracer.decide_less_equal(0, distance, reason)) {
-    length = stride.constant() == 1 ? distance : SizeExpr::floor_div(distance + (stride - 1), stride);
+    length =
+        stride.constant() == 1 ? distance : SizeExpr::floor_div(distance + (stride - 1), stride);
   }
   length = tracer.simplify(length);
   if (dtype != DType::kInt64 && is_integer(dtype)) {
@@ -74,12 +77,14 @@ Sym arange_of_ints(Tracer& tracer, const SizeExpr& start, const SizeExpr& stop, 
                              size_node(tracer, step, DType::kInt64), DType::kInt64);
     return tracer.new_array(cast(tracer, node, dtype));
   }
-  // The second element is start + step as an int, made a float once; delta is a difference of floats.
+  // The second element is start + step as an int, made a float once; delta is a difference of
+  // floats.
   const NodeId first = size_node(tracer, start, dtype);
   const uint8_t before = tracer.fp_checks;
   tracer.fp_checks = kFpNone;
-  const NodeId delta = elementwise(
-      tracer, Op::kSubtract, {size_node(tracer, tracer.simplify(start + step), dtype), first}, dtype);
+  const NodeId delta =
+      elementwise(tracer, Op::kSubtract,
+                  {size_node(tracer, tracer.simplify(start + step), dtype), first}, dtype);
   tracer.fp_checks = before;
   return tracer.new_array(ramp(tracer, length, first, delta, dtype));
 }
@@ -87,14 +92,16 @@ Sym arange_of_ints(Tracer& tracer, const SizeExpr& start, const SizeExpr& stop, 
 ScalarBits element_bits(PyArrayObject* array, npy_intp index, DType dtype) {
   ScalarBits bits;
   bits.dtype = dtype;
-  std::memcpy(bits.bytes.data(), PyArray_GETPTR1(array, index), static_cast<size_t>(item_size(dtype)));
+  std::memcpy(bits.bytes.data(), PyArray_GETPTR1(array, index),
+              static_cast<size_t>(item_size(dtype)));
   return bits;
 }
 
 // All arguments are numbers known now: NumPy tells length and first elements.
 Sym arange_of_constants(Tracer& tracer, const NumpyArguments& arguments, DType dtype) {
   Ref values = checked(PyTuple_New(3));
-  const Sym given[] = {arguments.values[0], arguments.get_unless_none("stop"), arguments.get_unless_none("step")};
+  const Sym given[] = {arguments.values[0], arguments.get_unless_none("stop"),
+                       arguments.get_unless_none("step")};
   for (Py_ssize_t i = 0; i < 3; ++i) {
     Ref number = Ref::create(Py_None);
     if (const Sym& value = given[i]) {
@@ -107,7 +114,8 @@ Sym arange_of_constants(Tracer& tracer, const NumpyArguments& arguments, DType d
     PyTuple_SET_ITEM(values.get(), i, number.release());
   }
   Ref keywords = checked(Py_BuildValue("{s:O}", "dtype", numpy_shim::descr_of(dtype).get()));
-  Ref made = Ref::steal(PyObject_Call(numpy_attribute("arange").get(), values.get(), keywords.get()));
+  Ref made =
+      Ref::steal(PyObject_Call(numpy_attribute("arange").get(), values.get(), keywords.get()));
   if (!made) {
     PyErr_Clear();
     throw_break("would_raise", "arange refuses its arguments");
@@ -117,7 +125,8 @@ Sym arange_of_constants(Tracer& tracer, const NumpyArguments& arguments, DType d
   if (length < 2) {
     Sym result = empty_array(tracer, dtype, {SizeExpr(length)});
     if (length == 1) {
-      tracer.store(static_cast<ArrayValue&>(*result), constant_node(tracer, element_bits(array, 0, dtype)));
+      tracer.store(static_cast<ArrayValue&>(*result),
+                   constant_node(tracer, element_bits(array, 0, dtype)));
     }
     return result;
   }
@@ -155,10 +164,12 @@ Sym call_arange(Tracer& tracer, const NumpyArguments& arguments) {
   bool python = true;
   for (const Sym& value : {start, stop, step}) {
     const Ref number = constant_number(value);
-    if (value && !(number && (PyFloat_CheckExact(number.get()) || PyLong_CheckExact(number.get())))) python = false;
+    if (value && !(number && (PyFloat_CheckExact(number.get()) || PyLong_CheckExact(number.get()))))
+      python = false;
   }
   if (python && (!dtype || floating)) {
-    if (Sym made = arange_of_constants(tracer, arguments, dtype.value_or(DType::kFloat64))) return made;
+    if (Sym made = arange_of_constants(tracer, arguments, dtype.value_or(DType::kFloat64)))
+      return made;
   }
   return call_extern_unknown(tracer, arguments);
 }
@@ -176,13 +187,17 @@ Sym call_linspace(Tracer& tracer, const NumpyArguments& arguments) {
   if (axis && constant_int(tracer, axis, "linspace") != 0) return call_extern(tracer, arguments);
   const Sym count = arguments.get("num");
   const SizeExpr length = count ? size_argument(tracer, count, "linspace") : SizeExpr(50);
-  if (tracer.decide_less(length, 0, reason)) throw_break("would_raise", "linspace with a negative number");
+  if (tracer.decide_less(length, 0, reason))
+    throw_break("would_raise", "linspace with a negative number");
   const bool endpoint = constant_bool(tracer, arguments.get("endpoint"), "linspace").value_or(true);
-  const bool with_step = constant_bool(tracer, arguments.get("retstep"), "linspace").value_or(false);
+  const bool with_step =
+      constant_bool(tracer, arguments.get("retstep"), "linspace").value_or(false);
   const auto wanted = dtype_argument(tracer, arguments.get("dtype"), "linspace");
   constexpr DType kType = DType::kFloat64;
-  const NodeId start = cast_operand(tracer, as_operand(tracer, arguments.get("start"), "linspace"), kType);
-  const NodeId stop = cast_operand(tracer, as_operand(tracer, arguments.get("stop"), "linspace"), kType);
+  const NodeId start =
+      cast_operand(tracer, as_operand(tracer, arguments.get("start"), "linspace"), kType);
+  const NodeId stop =
+      cast_operand(tracer, as_operand(tracer, arguments.get("stop"), "linspace"), kType);
   const NodeId delta = elementwise(tracer, Op::kSubtract, {stop, start}, kType);
   const SizeExpr intervals = tracer.simplify(endpoint ? length - 1 : length);
   const std::vector<SizeExpr> dims{tracer.simplify(length)};
@@ -221,7 +236,8 @@ Sym call_meshgrid(Tracer& tracer, const NumpyArguments& arguments) {
   bool swap = true;
   if (const Sym indexing = arguments.get("indexing")) {
     const auto text = tracer.as_constant(indexing, "the indexing of meshgrid");
-    if (!text || !PyUnicode_Check(text->get())) throw_break("unsupported_numpy", "meshgrid's indexing");
+    if (!text || !PyUnicode_Check(text->get()))
+      throw_break("unsupported_numpy", "meshgrid's indexing");
     swap = PyUnicode_CompareWithASCIIString(text->get(), "xy") == 0;
     if (!swap && PyUnicode_CompareWithASCIIString(text->get(), "ij") != 0) {
       throw_break("would_raise", "Valid values for `indexing` are 'xy' and 'ij'.");

@@ -1,4 +1,5 @@
-// Reductions: ufunc.reduce and the functions over it, step by step as numpy/_core/_methods.py does them.
+// Reductions: ufunc.reduce and the functions over it, step by step as numpy/_core/_methods.py does
+// them.
 #include <algorithm>
 #include <cmath>
 
@@ -31,12 +32,13 @@ SizeExpr product(Tracer& tracer, const std::vector<SizeExpr>& dims, const std::v
 }
 
 // Sizes of 0 along these axes are refused. A size that only the run tells is tested there.
-void require_elements(Tracer& tracer, const std::vector<SizeExpr>& dims, const std::vector<int>& axes,
-                      const std::string& name) {
+void require_elements(Tracer& tracer, const std::vector<SizeExpr>& dims,
+                      const std::vector<int>& axes, const std::string& name) {
   for (int axis : axes) {
     const SizeExpr dim = tracer.simplify(dims[static_cast<size_t>(axis)]);
     if (tracer.depends_on_extern(dim)) {
-      const NodeId size = tracer.append(Op::kSizeValue, {}, SizeAttr{dim}, py_scalar_type(DType::kInt64));
+      const NodeId size =
+          tracer.append(Op::kSizeValue, {}, SizeAttr{dim}, py_scalar_type(DType::kInt64));
       require(tracer, elementwise(tracer, Op::kNotEqual, {size, int_node(tracer, 0, DType::kInt64)},
                                   DType::kBool));
     } else if (tracer.decide_equal(dim, 0, fmt::format("{} of no elements", name))) {
@@ -51,7 +53,8 @@ AxisOrder reduced_order(AxisOrder order, const std::vector<int>& axes, bool keep
   AxisOrder kept;
   for (uint8_t axis : order) {
     if (std::binary_search(axes.begin(), axes.end(), static_cast<int>(axis))) continue;
-    const auto before = std::lower_bound(axes.begin(), axes.end(), static_cast<int>(axis)) - axes.begin();
+    const auto before =
+        std::lower_bound(axes.begin(), axes.end(), static_cast<int>(axis)) - axes.begin();
     kept.push_back(static_cast<uint8_t>(axis - before));
   }
   return kept;
@@ -81,7 +84,8 @@ NodeId reduce_node(Tracer& tracer, Op op, NodeId node, const std::vector<int>& a
   const Type from = tracer.type_of(node);
   std::vector<SizeExpr> dims;
   for (int axis = 0; axis < from.rank(); ++axis) {
-    if (!std::binary_search(axes.begin(), axes.end(), axis)) dims.push_back(from.dims[static_cast<size_t>(axis)]);
+    if (!std::binary_search(axes.begin(), axes.end(), axis))
+      dims.push_back(from.dims[static_cast<size_t>(axis)]);
   }
   return tracer.append(op, {node}, ReduceAttr{axes}, result_type_for(result, dims, scalar));
 }
@@ -102,7 +106,8 @@ bool is_true(const Sym& value) {
 
 Sym parse_axis(const NumpyArguments& arguments) { return arguments.get_unless_none("axis"); }
 
-ReduceOptions common_options(Tracer& tracer, const NumpyArguments& arguments, const std::string& name) {
+ReduceOptions common_options(Tracer& tracer, const NumpyArguments& arguments,
+                             const std::string& name) {
   ReduceOptions options;
   options.axis = parse_axis(arguments);
   options.dtype = dtype_argument(tracer, arguments.get("dtype"), name);
@@ -134,12 +139,14 @@ Sym reduce_ufunc(Tracer& tracer, const std::string& name, const Sym& value,
     axes = axes_argument(tracer, options.axis, rank, name);
   }
   const bool logical = name == "logical_or" || name == "logical_and";
-  DType dtype = options.dtype.value_or(logical ? DType::kBool : accumulator(name, operand.type.dtype));
+  DType dtype =
+      options.dtype.value_or(logical ? DType::kBool : accumulator(name, operand.type.dtype));
   if (const ArrayValue* out = as_array(options.out)) {
     // NumPy takes the dtype of out into account: only where that changes nothing.
     if (!options.dtype && !logical) dtype = operand.type.dtype;
     if (out->type.dtype != dtype || (dtype == DType::kBool && !logical)) {
-      throw_break("unsupported_numpy", fmt::format("{}.reduce into an array of another dtype", name));
+      throw_break("unsupported_numpy",
+                  fmt::format("{}.reduce into an array of another dtype", name));
     }
   }
   if (dtype != operand.type.dtype && !logical) {
@@ -167,7 +174,8 @@ Sym reduce_ufunc(Tracer& tracer, const std::string& name, const Sym& value,
     require_elements(tracer, operand.dims, axes, name);
   }
   if (masked) {
-    if (needs_element(name) && !has_initial) throw_break("would_raise", "where= needs an initial value");
+    if (needs_element(name) && !has_initial)
+      throw_break("would_raise", "where= needs an initial value");
     const Operand mask = as_operand(tracer, options.where, name);
     if (mask.type.dtype != DType::kBool) throw_break("unsupported_numpy", "where= is not bool");
     const std::vector<SizeExpr> both[] = {operand.dims, mask.dims};
@@ -186,11 +194,18 @@ Sym reduce_ufunc(Tracer& tracer, const std::string& name, const Sym& value,
                       : int_node(tracer, 0, selected);
         break;
       case Op::kReduceProd:
-      case Op::kReduceAll: neutral = int_node(tracer, 1, selected); break;
-      case Op::kReduceAny: neutral = int_node(tracer, 0, selected); break;
-      default: neutral = initial; break;
+      case Op::kReduceAll:
+        neutral = int_node(tracer, 1, selected);
+        break;
+      case Op::kReduceAny:
+        neutral = int_node(tracer, 0, selected);
+        break;
+      default:
+        neutral = initial;
+        break;
     }
-    const NodeId choose = broadcast_node(tracer, cast_operand(tracer, mask, DType::kBool), operand.dims);
+    const NodeId choose =
+        broadcast_node(tracer, cast_operand(tracer, mask, DType::kBool), operand.dims);
     node = elementwise(tracer, Op::kSelect, {choose, node, neutral}, selected);
   } else if (needs_element(name) && !has_initial) {
     require_elements(tracer, operand.dims, axes, name);
@@ -211,12 +226,24 @@ Sym reduce_ufunc(Tracer& tracer, const std::string& name, const Sym& value,
     if (!has_initial) initial = int_node(tracer, 0, dtype);
     Op combine;
     switch (*op) {
-      case Op::kReduceSum: combine = Op::kAdd; break;
-      case Op::kReduceProd: combine = Op::kMultiply; break;
-      case Op::kReduceMax: combine = Op::kMaximum; break;
-      case Op::kReduceMin: combine = Op::kMinimum; break;
-      case Op::kReduceAny: combine = Op::kLogicalOr; break;
-      default: combine = Op::kLogicalAnd; break;
+      case Op::kReduceSum:
+        combine = Op::kAdd;
+        break;
+      case Op::kReduceProd:
+        combine = Op::kMultiply;
+        break;
+      case Op::kReduceMax:
+        combine = Op::kMaximum;
+        break;
+      case Op::kReduceMin:
+        combine = Op::kMinimum;
+        break;
+      case Op::kReduceAny:
+        combine = Op::kLogicalOr;
+        break;
+      default:
+        combine = Op::kLogicalAnd;
+        break;
     }
     node = elementwise(tracer, combine, {node, initial}, result);
   }
@@ -233,7 +260,9 @@ Sym reduce_ufunc(Tracer& tracer, const std::string& name, const Sym& value,
                     reduced_order(k_order(tracer, operand.dims, layouts), axes, options.keepdims));
 }
 
-Sym call_sum(Tracer& tracer, const NumpyArguments& arguments) { return reduction(tracer, arguments, "add"); }
+Sym call_sum(Tracer& tracer, const NumpyArguments& arguments) {
+  return reduction(tracer, arguments, "add");
+}
 Sym call_prod(Tracer& tracer, const NumpyArguments& arguments) {
   return reduction(tracer, arguments, "multiply");
 }
@@ -268,16 +297,18 @@ namespace {
 
 // value / count, computed in the loop of (dtype, count's dtype) and cast back as NumPy does with
 // out=value, casting="unsafe"; a scalar likewise. The memory order stays.
-Sym divide_by_count(Tracer& tracer, const Sym& value, NodeId count, std::optional<DType> result = {}) {
+Sym divide_by_count(Tracer& tracer, const Sym& value, NodeId count,
+                    std::optional<DType> result = {}) {
   const Operand operand = as_operand(tracer, value, "true_divide");
   const DType dtype = operand.type.dtype;
   const OperandType types[] = {{dtype, false}, {tracer.type_of(count).dtype, false}};
   const auto loop = numpy_shim::resolve_ufunc(numpy_attribute("true_divide"), types);
   if (!loop) throw_break("would_raise", "a mean of this dtype");
-  NodeId node = elementwise(tracer, Op::kDivide,
-                            {cast(tracer, operand.node, loop->inputs[0]),
-                             broadcast_node(tracer, cast(tracer, count, loop->inputs[1]), operand.dims)},
-                            loop->outputs[0]);
+  NodeId node =
+      elementwise(tracer, Op::kDivide,
+                  {cast(tracer, operand.node, loop->inputs[0]),
+                   broadcast_node(tracer, cast(tracer, count, loop->inputs[1]), operand.dims)},
+                  loop->outputs[0]);
   node = cast(tracer, node, operand.is_array || !result ? dtype : *result);
   if (result) node = cast(tracer, node, *result);
   AxisOrder order;
@@ -285,18 +316,20 @@ Sym divide_by_count(Tracer& tracer, const Sym& value, NodeId count, std::optiona
     // float16: a conversion of the float32 mean, laid out as a copy of it.
     order = result ? like_order(tracer, order_operand(operand))
                    : tracer.graph().node(array->storage->current).order;
-    if (operand.rank() == 0) node = tracer.append(Op::kCopy, {node}, NoAttr{}, array_type(result.value_or(dtype), {}));
+    if (operand.rank() == 0)
+      node = tracer.append(Op::kCopy, {node}, NoAttr{}, array_type(result.value_or(dtype), {}));
   }
   return new_result(tracer, node, order);
 }
 
 struct Count {
-  NodeId node = kNoNode;   // int64 (or float64) of rank 0, or with the mask's reduced dims
-  SizeExpr size;           // without a mask
+  NodeId node = kNoNode;  // int64 (or float64) of rank 0, or with the mask's reduced dims
+  SizeExpr size;          // without a mask
 };
 
 NodeId size_node(Tracer& tracer, const SizeExpr& size) {
-  return cast(tracer, tracer.append(Op::kSizeValue, {}, SizeAttr{size}, py_scalar_type(DType::kInt64)),
+  return cast(tracer,
+              tracer.append(Op::kSizeValue, {}, SizeAttr{size}, py_scalar_type(DType::kInt64)),
               DType::kInt64);
 }
 
@@ -319,7 +352,8 @@ Sym call_mean(Tracer& tracer, const NumpyArguments& arguments) {
   const SizeExpr count = element_count(tracer, operand, options.axis, "mean");
   if (tracer.depends_on_extern(count)) {
     require(tracer, elementwise(tracer, Op::kNotEqual,
-                                {size_node(tracer, count), int_node(tracer, 0, DType::kInt64)}, DType::kBool));
+                                {size_node(tracer, count), int_node(tracer, 0, DType::kInt64)},
+                                DType::kBool));
   } else if (tracer.decide_equal(count, 0, "a mean of no elements")) {
     throw_break("would_raise", "Mean of empty slice (a warning)");
   }
@@ -361,7 +395,8 @@ Sym variance(Tracer& tracer, const NumpyArguments& arguments, const char* name) 
   Ref ddof_number = checked(PyLong_FromLong(0));
   if (ddof) {
     const auto constant = tracer.as_deep_constant(ddof, fmt::format("ddof of {}", name));
-    if (!constant || !(PyLong_CheckExact(constant->get()) || PyFloat_CheckExact(constant->get()))) return nullptr;
+    if (!constant || !(PyLong_CheckExact(constant->get()) || PyFloat_CheckExact(constant->get())))
+      return nullptr;
     ddof_number = *constant;
   }
   const double removed = PyFloat_AsDouble(ddof_number.get());
@@ -398,8 +433,10 @@ Sym variance(Tracer& tracer, const NumpyArguments& arguments, const char* name) 
                                        {elementwise(tracer, Op::kSquare, {real}, part),
                                         elementwise(tracer, Op::kSquare, {imag}, part)},
                                        part);
-    deviation = array.type.rank() == 0 ? tracer.new_array(tracer.append(Op::kCopy, {squares}, NoAttr{}, array_type(part, {})))
-                                       : tracer.new_array(squares, tracer.graph().node(array.storage->current).order);
+    deviation =
+        array.type.rank() == 0
+            ? tracer.new_array(tracer.append(Op::kCopy, {squares}, NoAttr{}, array_type(part, {})))
+            : tracer.new_array(squares, tracer.graph().node(array.storage->current).order);
     if (options.dtype && is_complex(*options.dtype)) return nullptr;
   } else {
     deviation = apply_ufunc(tracer, "square", one, as_array_options);
@@ -410,9 +447,10 @@ Sym variance(Tracer& tracer, const NumpyArguments& arguments, const char* name) 
   if (PyLong_CheckExact(ddof_number.get())) {
     freedom = size_node(tracer, tracer.simplify(count - floor));  // positive, as decided above
   } else {
-    freedom = elementwise(tracer, Op::kSubtract,
-                          {cast(tracer, items, DType::kFloat64), number_node(tracer, ddof_number, DType::kFloat64)},
-                          DType::kFloat64);
+    freedom = elementwise(
+        tracer, Op::kSubtract,
+        {cast(tracer, items, DType::kFloat64), number_node(tracer, ddof_number, DType::kFloat64)},
+        DType::kFloat64);
   }
   return divide_by_count(tracer, total, freedom);
 }
@@ -443,7 +481,8 @@ Sym call_std(Tracer& tracer, const NumpyArguments& arguments) {
 namespace {
 
 Sym find_extreme(Tracer& tracer, const NumpyArguments& arguments, Op op, const char* name) {
-  if (!is_none(arguments.get("out"))) throw_break("unsupported_numpy", fmt::format("{} with out=", name));
+  if (!is_none(arguments.get("out")))
+    throw_break("unsupported_numpy", fmt::format("{} with out=", name));
   const Operand operand = as_operand(tracer, arguments.get("a"), name);
   const bool keepdims = constant_bool(tracer, arguments.get("keepdims"), name).value_or(false);
   if (!native_reduction(op, operand.type.dtype)) return call_extern(tracer, arguments);
@@ -473,12 +512,14 @@ Sym call_argmax(Tracer& tracer, const NumpyArguments& arguments) {
 
 Sym call_count_nonzero(Tracer& tracer, const NumpyArguments& arguments) {
   const Operand operand = as_operand(tracer, arguments.get("a"), "count_nonzero");
-  const bool keepdims = constant_bool(tracer, arguments.get("keepdims"), "count_nonzero").value_or(false);
+  const bool keepdims =
+      constant_bool(tracer, arguments.get("keepdims"), "count_nonzero").value_or(false);
   const Sym axis = parse_axis(arguments);
   const std::vector<int> axes = axes_argument(tracer, axis, operand.rank(), "count_nonzero");
   NodeId node = cast_operand(tracer, operand, operand.type.dtype);
   if (operand.type.dtype != DType::kBool) {
-    node = elementwise(tracer, Op::kNotEqual, {node, int_node(tracer, 0, operand.type.dtype)}, DType::kBool);
+    node = elementwise(tracer, Op::kNotEqual, {node, int_node(tracer, 0, operand.type.dtype)},
+                       DType::kBool);
   }
   node = cast(tracer, node, DType::kInt64);
   if (axes.empty()) {

@@ -13,7 +13,8 @@ const std::string kReason = "whether a reshaped array is a view";
 bool is_one(const SizeExpr& size) { return size.constant() == 1; }
 
 // What one of the new dims is when it was given as -1: the quotient of two products.
-SizeExpr missing_dim(Tracer& tracer, std::vector<SizeExpr> all, const std::vector<SizeExpr>& known) {
+SizeExpr missing_dim(Tracer& tracer, std::vector<SizeExpr> all,
+                     const std::vector<SizeExpr>& known) {
   SizeExpr left = 1;
   for (const SizeExpr& dim : known) {
     if (tracer.decide_equal(dim, 0, "a reshape with -1 has no axis of size 0")) {
@@ -96,7 +97,8 @@ Sym add_remove_ones(Tracer& tracer, const ArrayValue& array, const std::vector<S
   return view_of(tracer, array, std::move(map), dims, std::move(strides));
 }
 
-// NumPy's _attempt_nocopy_reshape in C order on an array that is not contiguous: could it be a view?
+// NumPy's _attempt_nocopy_reshape in C order on an array that is not contiguous: could it be a
+// view?
 bool can_stay(Tracer& tracer, const ArrayValue& array, const std::vector<SizeExpr>& from,
               const std::vector<SizeExpr>& dims) {
   std::vector<SizeExpr> old_dims, old_strides;
@@ -110,15 +112,18 @@ bool can_stay(Tracer& tracer, const ArrayValue& array, const std::vector<SizeExp
     SizeExpr np = dims[ni], op = old_dims[oi];
     while (!tracer.decide_equal(np, op, kReason)) {
       if (tracer.decide_less(np, op, kReason)) {
-        if (nj >= dims.size()) throw_break("unsupported_numpy", "a reshape whose axes do not pair up");
+        if (nj >= dims.size())
+          throw_break("unsupported_numpy", "a reshape whose axes do not pair up");
         np = tracer.simplify(np * dims[nj++]);
       } else {
-        if (oj >= old_dims.size()) throw_break("unsupported_numpy", "a reshape whose axes do not pair up");
+        if (oj >= old_dims.size())
+          throw_break("unsupported_numpy", "a reshape whose axes do not pair up");
         op = tracer.simplify(op * old_dims[oj++]);
       }
     }
     for (size_t k = oi; k + 1 < oj; ++k) {
-      if (!tracer.decide_equal(old_strides[k], old_dims[k + 1] * old_strides[k + 1], kReason)) return false;
+      if (!tracer.decide_equal(old_strides[k], old_dims[k + 1] * old_strides[k + 1], kReason))
+        return false;
     }
     ni = nj++;
     oi = oj++;
@@ -158,7 +163,8 @@ Sym reshape_array(Tracer& tracer, const ArrayValue& array, std::vector<SizeExpr>
     // Fortran order is C order of everything turned round.
     std::reverse(dims.begin(), dims.end());
     const Sym turned = reverse_all_axes(tracer, array);
-    const Sym shaped = reshape_array(tracer, static_cast<ArrayValue&>(*turned), std::move(dims), 'C');
+    const Sym shaped =
+        reshape_array(tracer, static_cast<ArrayValue&>(*turned), std::move(dims), 'C');
     return reverse_all_axes(tracer, static_cast<ArrayValue&>(*shaped));
   }
   complete_dims(tracer, own, &dims);

@@ -5,8 +5,8 @@
 
 namespace numlift::frame_eval {
 
-Sym call_scalar_class(Tracer& tracer, BorrowedRef scalar_class, DType dtype, std::span<const Sym> args,
-                      Keywords kwargs) {
+Sym call_scalar_class(Tracer& tracer, BorrowedRef scalar_class, DType dtype,
+                      std::span<const Sym> args, Keywords kwargs) {
   const std::string name = callable_name(scalar_class);
   if (!kwargs.empty() || args.size() > 1) {
     throw_break("unsupported_numpy", fmt::format("numpy.{} with several arguments", name));
@@ -16,20 +16,22 @@ Sym call_scalar_class(Tracer& tracer, BorrowedRef scalar_class, DType dtype, std
   // The class takes any number: a cast, not same_kind. A Python int must fit, as in an assignment.
   const NodeId node = cast_operand(tracer, operand, dtype);
   if (operand.is_array && operand.rank() > 0) {
-    return tracer.new_array(tracer.append(Op::kCopy, {node}, NoAttr{}, array_type(dtype, operand.dims)),
-                            like_order(tracer, order_operand(operand)));
+    return tracer.new_array(
+        tracer.append(Op::kCopy, {node}, NoAttr{}, array_type(dtype, operand.dims)),
+        like_order(tracer, order_operand(operand)));
   }
   if (tracer.type_of(node).value_kind == ValueKind::kNumpyScalar) return tracer.new_scalar(node);
   // A 0-d array or a Python number of the same dtype: a scalar of its own.
-  const NodeId as_bool_or_same = tracer.append(Op::kCast, {node}, NoAttr{}, numpy_scalar_type(dtype));
+  const NodeId as_bool_or_same =
+      tracer.append(Op::kCast, {node}, NoAttr{}, numpy_scalar_type(dtype));
   return tracer.new_scalar(as_bool_or_same);
 }
 
 Sym numpy_to_number(Tracer& tracer, PyTypeObject* number_type, const Sym& value) {
   if (const Ref number = constant_number(value)) {
     const auto constant = tracer.as_constant(value, "its value is compiled in");
-    Ref result = Ref::steal(
-        PyObject_CallOneArg(reinterpret_cast<PyObject*>(number_type), constant ? constant->get() : number.get()));
+    Ref result = Ref::steal(PyObject_CallOneArg(reinterpret_cast<PyObject*>(number_type),
+                                                constant ? constant->get() : number.get()));
     if (!result) {
       PyErr_Clear();
       throw_break("would_raise", "a number that does not convert");

@@ -17,10 +17,9 @@ Sym call_where(Tracer& tracer, const NumpyArguments& arguments) {
   if (!dtype) throw_break("unsupported_value", "numpy.where: no common dtype that is traced");
   const std::vector<SizeExpr> all[] = {operands[0].dims, operands[1].dims, operands[2].dims};
   const std::vector<SizeExpr> dims = broadcast_dims(tracer, all, "where");
-  std::vector<NodeId> nodes{cast(tracer, cast_operand(tracer, operands[0], operands[0].type.dtype),
-                                 DType::kBool),
-                            cast_operand(tracer, operands[1], *dtype),
-                            cast_operand(tracer, operands[2], *dtype)};
+  std::vector<NodeId> nodes{
+      cast(tracer, cast_operand(tracer, operands[0], operands[0].type.dtype), DType::kBool),
+      cast_operand(tracer, operands[1], *dtype), cast_operand(tracer, operands[2], *dtype)};
   for (NodeId& node : nodes) node = broadcast_node(tracer, node, dims);
   std::vector<OrderOperand> layouts;
   for (const Operand& operand : operands) {
@@ -57,7 +56,8 @@ bool is_beyond_range(Tracer& tracer, const Sym& bound, DType dtype, bool upper) 
   const SizeExpr& size = static_cast<const SizeValue&>(*bound).expr;
   const int64_t end = PyLong_AsLongLong(limit.get());
   const std::string reason = "a bound of clip lies inside the dtype's range";
-  return upper ? tracer.decide_less_equal(end, size, reason) : tracer.decide_less_equal(size, end, reason);
+  return upper ? tracer.decide_less_equal(end, size, reason)
+               : tracer.decide_less_equal(size, end, reason);
 }
 
 Sym clip(Tracer& tracer, const NumpyArguments& arguments, Sym low, Sym high) {
@@ -82,7 +82,8 @@ Sym clip(Tracer& tracer, const NumpyArguments& arguments, Sym low, Sym high) {
   // A Python number becomes an array first: it is not weak.
   Sym value = operand.value;
   if (operand.type.weak || (operand.constant && PyBool_Check(operand.constant.get()))) {
-    value = tracer.new_scalar(elementwise_scalar(tracer, cast_operand(tracer, operand, operand.type.dtype)));
+    value = tracer.new_scalar(
+        elementwise_scalar(tracer, cast_operand(tracer, operand, operand.type.dtype)));
   }
   if (!low && !high) {
     const Sym operands[] = {value};
@@ -128,8 +129,9 @@ Sym call_round(Tracer& tracer, const NumpyArguments& arguments) {
     if (options.out) throw_break("unsupported_numpy", "round of integers with out=");
     const NodeId node = cast_operand(tracer, operand, dtype);
     if (operand.rank() == 0) return tracer.new_scalar(elementwise_scalar(tracer, node));
-    return tracer.new_array(tracer.append(Op::kCopy, {node}, NoAttr{}, array_type(dtype, operand.dims)),
-                            like_order(tracer, order_operand(operand)));
+    return tracer.new_array(
+        tracer.append(Op::kCopy, {node}, NoAttr{}, array_type(dtype, operand.dims)),
+        like_order(tracer, order_operand(operand)));
   }
   if (decimals != 0) return call_extern(tracer, arguments);
   const Sym operands[] = {operand.value};
@@ -170,7 +172,8 @@ Sym call_diff(Tracer& tracer, const NumpyArguments& arguments) {
     const ArrayValue& array = *as_array(value);
     const SizeExpr size = array.type.dims[static_cast<size_t>(axis)];
     if (tracer.decide_equal(size, 0, "diff of no elements")) return call_extern(tracer, arguments);
-    const Sym operands[] = {all_but_one(tracer, array, axis, 1), all_but_one(tracer, array, axis, 0)};
+    const Sym operands[] = {all_but_one(tracer, array, axis, 1),
+                            all_but_one(tracer, array, axis, 0)};
     value = apply_ufunc(tracer, ufunc, operands);
   }
   return value;

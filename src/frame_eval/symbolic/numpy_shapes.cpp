@@ -1,5 +1,5 @@
-// Functions and methods that give views: reshape, transpose, squeeze, flip, … and those that reorder
-// elements by slices.
+// Functions and methods that give views: reshape, transpose, squeeze, flip, … and those that
+// reorder elements by slices.
 #include <algorithm>
 #include <set>
 
@@ -17,7 +17,9 @@ namespace {
 
 ArrayValue& array_in(const Sym& value) { return static_cast<ArrayValue&>(*value); }
 
-bool is_method(const NumpyArguments& arguments) { return arguments.entry->path.starts_with("ndarray."); }
+bool is_method(const NumpyArguments& arguments) {
+  return arguments.entry->path.starts_with("ndarray.");
+}
 
 // The first argument as an array; a method of a NumPy scalar works on a 0-d array of it.
 Sym subject(Tracer& tracer, const NumpyArguments& arguments) {
@@ -68,8 +70,9 @@ Sym call_reshape(Tracer& tracer, const NumpyArguments& arguments) {
   if (is_none(shape)) throw_break("unsupported_numpy", "reshape to None");
   const char order = order_argument(tracer, arguments.get("order"), 'C');
   const Sym value = subject(tracer, arguments);
-  return handed_out(tracer, arguments,
-                    reshape_array(tracer, array_in(value), sizes_argument(tracer, shape, what), order));
+  return handed_out(
+      tracer, arguments,
+      reshape_array(tracer, array_in(value), sizes_argument(tracer, shape, what), order));
 }
 
 Sym call_flatten(Tracer& tracer, const NumpyArguments& arguments) {
@@ -153,8 +156,10 @@ Sym swapped(Tracer& tracer, const ArrayValue& array, int a, int b) {
 Sym call_swapaxes(Tracer& tracer, const NumpyArguments& arguments) {
   const Sym value = subject(tracer, arguments);
   const int rank = array_in(value).type.rank();
-  const int a = normalize_axis(*constant_int(tracer, arguments.get("axis1"), "swapaxes"), rank, "swapaxes");
-  const int b = normalize_axis(*constant_int(tracer, arguments.get("axis2"), "swapaxes"), rank, "swapaxes");
+  const int a =
+      normalize_axis(*constant_int(tracer, arguments.get("axis1"), "swapaxes"), rank, "swapaxes");
+  const int b =
+      normalize_axis(*constant_int(tracer, arguments.get("axis2"), "swapaxes"), rank, "swapaxes");
   return swapped(tracer, array_in(value), a, b);
 }
 
@@ -170,7 +175,8 @@ Sym call_moveaxis(Tracer& tracer, const NumpyArguments& arguments) {
   const int rank = array_in(value).type.rank();
   const auto source = axis_list(tracer, arguments.get("source"), rank, "moveaxis");
   const auto destination = axis_list(tracer, arguments.get("destination"), rank, "moveaxis");
-  if (source.size() != destination.size()) throw_break("would_raise", "moveaxis: as many sources as destinations");
+  if (source.size() != destination.size())
+    throw_break("would_raise", "moveaxis: as many sources as destinations");
   std::vector<int> order;
   for (int axis = 0; axis < rank; ++axis) {
     if (std::find(source.begin(), source.end(), axis) == source.end()) order.push_back(axis);
@@ -186,7 +192,8 @@ Sym call_rollaxis(Tracer& tracer, const NumpyArguments& arguments) {
   const Sym value = subject(tracer, arguments);
   const ArrayValue& array = array_in(value);
   const int rank = array.type.rank();
-  const int axis = normalize_axis(*constant_int(tracer, arguments.get("axis"), "rollaxis"), rank, "rollaxis");
+  const int axis =
+      normalize_axis(*constant_int(tracer, arguments.get("axis"), "rollaxis"), rank, "rollaxis");
   int64_t start = constant_int(tracer, arguments.get("start"), "rollaxis").value_or(0);
   if (start < 0) start += rank;
   if (start < 0 || start > rank) throw_break("would_raise", "rollaxis: start is out of bounds");
@@ -222,7 +229,8 @@ Sym call_squeeze(Tracer& tracer, const NumpyArguments& arguments) {
   if (const Sym axis = arguments.get_unless_none("axis")) {
     for (int k : axis_list(tracer, axis, rank, "squeeze")) {
       if (!tracer.decide_equal(from[static_cast<size_t>(k)], 1, reason)) {
-        throw_break("would_raise", "cannot select an axis to squeeze out which has size not equal to one");
+        throw_break("would_raise",
+                    "cannot select an axis to squeeze out which has size not equal to one");
       }
       dropped[static_cast<size_t>(k)] = true;
     }
@@ -256,9 +264,11 @@ Sym call_broadcast_to(Tracer& tracer, const NumpyArguments& arguments) {
 
 Sym call_broadcast_shapes(Tracer& tracer, const NumpyArguments& arguments) {
   std::vector<std::vector<SizeExpr>> all;
-  for (const Sym& shape : arguments.rest) all.push_back(shape_argument(tracer, shape, "broadcast_shapes"));
+  for (const Sym& shape : arguments.rest)
+    all.push_back(shape_argument(tracer, shape, "broadcast_shapes"));
   std::vector<Sym> sizes;
-  for (const SizeExpr& dim : broadcast_dims(tracer, all, "broadcast_shapes")) sizes.push_back(tracer.new_size(dim));
+  for (const SizeExpr& dim : broadcast_dims(tracer, all, "broadcast_shapes"))
+    sizes.push_back(tracer.new_size(dim));
   return as_tuple(std::move(sizes));
 }
 
@@ -315,12 +325,18 @@ Sym call_rot90(Tracer& tracer, const NumpyArguments& arguments) {
   std::vector<int> axes{0, 1};
   if (const Sym given = arguments.get("axes")) axes = axis_list(tracer, given, rank, "rot90");
   if (axes.size() != 2 || rank < 2) throw_break("would_raise", "rot90: len(axes) must be 2.");
-  const auto flip = [&](const Sym& of, int axis) { return reverse_axis(tracer, array_in(of), axis); };
+  const auto flip = [&](const Sym& of, int axis) {
+    return reverse_axis(tracer, array_in(of), axis);
+  };
   switch (turns) {
-    case 0: return same_view(tracer, array_in(value));
-    case 1: return swapped(tracer, array_in(flip(value, axes[1])), axes[0], axes[1]);
-    case 2: return flip(flip(value, axes[0]), axes[1]);
-    default: return flip(swapped(tracer, array_in(value), axes[0], axes[1]), axes[1]);
+    case 0:
+      return same_view(tracer, array_in(value));
+    case 1:
+      return swapped(tracer, array_in(flip(value, axes[1])), axes[0], axes[1]);
+    case 2:
+      return flip(flip(value, axes[0]), axes[1]);
+    default:
+      return flip(swapped(tracer, array_in(value), axes[0], axes[1]), axes[1]);
   }
 }
 
@@ -347,7 +363,9 @@ Sym call_roll(Tracer& tracer, const NumpyArguments& arguments) {
     value = call_numpy(tracer, "ravel", raveled);
   }
   const ArrayValue& array = array_in(value);
-  const int axis = flat ? 0 : normalize_axis(*constant_int(tracer, axis_value, "roll"), array.type.rank(), "roll");
+  const int axis =
+      flat ? 0
+           : normalize_axis(*constant_int(tracer, axis_value, "roll"), array.type.rank(), "roll");
   const auto dims = dims_of(tracer, array);
   const SizeExpr length = dims[static_cast<size_t>(axis)];
   const SizeExpr shift = size_argument(tracer, shift_value, "roll");
@@ -357,7 +375,8 @@ Sym call_roll(Tracer& tracer, const NumpyArguments& arguments) {
     // Small shifts stay simple expressions.
     if (tracer.decide_less_equal(0, shift, reason) && tracer.decide_less(shift, length, reason)) {
       offset = shift;
-    } else if (tracer.decide_less(shift, 0, reason) && tracer.decide_less_equal(0, shift + length, reason)) {
+    } else if (tracer.decide_less(shift, 0, reason) &&
+               tracer.decide_less_equal(0, shift + length, reason)) {
       offset = tracer.simplify(shift + length);
     } else {
       offset = tracer.simplify(SizeExpr::floor_mod(shift, length));
@@ -386,8 +405,10 @@ Sym call_diagonal(Tracer& tracer, const NumpyArguments& arguments) {
   const int rank = array_in(value).type.rank();
   if (rank < 2) throw_break("would_raise", "diag requires an array of at least two dimensions");
   const int64_t offset = constant_int(tracer, arguments.get("offset"), "diagonal").value_or(0);
-  const int a = normalize_axis(constant_int(tracer, arguments.get("axis1"), "diagonal").value_or(0), rank, "diagonal");
-  const int b = normalize_axis(constant_int(tracer, arguments.get("axis2"), "diagonal").value_or(1), rank, "diagonal");
+  const int a = normalize_axis(constant_int(tracer, arguments.get("axis1"), "diagonal").value_or(0),
+                               rank, "diagonal");
+  const int b = normalize_axis(constant_int(tracer, arguments.get("axis2"), "diagonal").value_or(1),
+                               rank, "diagonal");
   if (a == b) throw_break("would_raise", "axis1 and axis2 cannot be the same");
   if (offset > INT32_MAX || offset < -INT32_MAX) throw_break("unsupported_numpy", "a far diagonal");
   return read_only(diagonal_view(tracer, array_in(value), offset, a, b));
@@ -417,8 +438,12 @@ Sym part(Tracer& tracer, const NumpyArguments& arguments, const char* name) {
 
 }  // namespace
 
-Sym call_real(Tracer& tracer, const NumpyArguments& arguments) { return part(tracer, arguments, "real"); }
-Sym call_imag(Tracer& tracer, const NumpyArguments& arguments) { return part(tracer, arguments, "imag"); }
+Sym call_real(Tracer& tracer, const NumpyArguments& arguments) {
+  return part(tracer, arguments, "real");
+}
+Sym call_imag(Tracer& tracer, const NumpyArguments& arguments) {
+  return part(tracer, arguments, "imag");
+}
 
 Sym call_ndim(Tracer& tracer, const NumpyArguments& arguments) {
   const Operand operand = as_operand(tracer, arguments.values[0], "ndim");
@@ -437,7 +462,8 @@ Sym call_size(Tracer& tracer, const NumpyArguments& arguments) {
   std::vector<SizeExpr> counted = operand.dims;
   if (const Sym axis = arguments.get_unless_none("axis")) {
     counted.clear();
-    for (int k : axis_list(tracer, axis, operand.rank(), "size")) counted.push_back(operand.dims[static_cast<size_t>(k)]);
+    for (int k : axis_list(tracer, axis, operand.rank(), "size"))
+      counted.push_back(operand.dims[static_cast<size_t>(k)]);
   }
   return tracer.new_size(element_count(tracer, counted));
 }
@@ -447,7 +473,9 @@ namespace {
 DType dtype_in(Tracer& tracer, const NumpyArguments& arguments) {
   return as_operand(tracer, arguments.values[0], arguments.entry->path).type.dtype;
 }
-Sym truth(Tracer& tracer, bool value) { return tracer.constant(Ref::create(value ? Py_True : Py_False)); }
+Sym truth(Tracer& tracer, bool value) {
+  return tracer.constant(Ref::create(value ? Py_True : Py_False));
+}
 
 }  // namespace
 
@@ -494,7 +522,8 @@ Sym call_isscalar(Tracer& tracer, const NumpyArguments& arguments) {
 Sym call_repeat(Tracer& tracer, const NumpyArguments& arguments) {
   Sym value = subject(tracer, arguments);
   const Sym repeats = arguments.get("repeats");
-  const bool plain = repeats->kind == SymKind::kSize || (constant_number(repeats) && !sequence_items(tracer, repeats));
+  const bool plain = repeats->kind == SymKind::kSize ||
+                     (constant_number(repeats) && !sequence_items(tracer, repeats));
   if (!plain) return call_extern_unknown(tracer, arguments);
   const SizeExpr count = size_argument(tracer, repeats, "repeat");
   if (tracer.decide_less(count, 0, "repeat does not repeat less than no times")) {
@@ -502,7 +531,8 @@ Sym call_repeat(Tracer& tracer, const NumpyArguments& arguments) {
   }
   int axis = 0;
   if (const Sym given = arguments.get_unless_none("axis")) {
-    axis = normalize_axis(*constant_int(tracer, given, "repeat"), array_in(value).type.rank(), "repeat");
+    axis = normalize_axis(*constant_int(tracer, given, "repeat"), array_in(value).type.rank(),
+                          "repeat");
   } else {
     const Sym raveled[] = {value};
     value = call_numpy(tracer, "ravel", raveled);
@@ -510,7 +540,8 @@ Sym call_repeat(Tracer& tracer, const NumpyArguments& arguments) {
   // x[..., None, ...] stretched along the new axis, then both axes joined.
   const int place = axis + 1;
   const Sym opened = insert_axes(tracer, array_in(value), std::span(&place, 1));
-  std::vector<SizeExpr> dims = dims_of(tracer, array_in(value)), wide = dims_of(tracer, array_in(opened));
+  std::vector<SizeExpr> dims = dims_of(tracer, array_in(value)),
+                        wide = dims_of(tracer, array_in(opened));
   const auto at = static_cast<size_t>(axis);
   wide[at + 1] = tracer.simplify(count);
   dims[at] = tracer.simplify(dims[at] * count);
@@ -558,7 +589,8 @@ Sym call_tile(Tracer& tracer, const NumpyArguments& arguments) {
 
 Sym call_view(Tracer& tracer, const NumpyArguments& arguments) {
   const ArrayValue* array = as_array(arguments.values[0]);
-  if (array == nullptr || !arguments.rest.empty() || arguments.get("dtype") || arguments.get("type")) {
+  if (array == nullptr || !arguments.rest.empty() || arguments.get("dtype") ||
+      arguments.get("type")) {
     throw_break("unsupported_numpy", "view as another dtype");
   }
   return same_view(tracer, *array);

@@ -17,7 +17,8 @@ bool same_memory(Tracer& tracer, const ArrayValue& a, const ArrayValue& b) {
   if (a.storage != b.storage || a.chain.size() != b.chain.size()) return false;
   for (size_t k = 0; k < a.chain.size(); ++k) {
     const ViewStep &x = a.chain[k], &y = b.chain[k];
-    if (x.op != y.op || x.type.dtype != y.type.dtype || x.type.rank() != y.type.rank()) return false;
+    if (x.op != y.op || x.type.dtype != y.type.dtype || x.type.rank() != y.type.rank())
+      return false;
     const auto same = [&](const SizeExpr& p, const SizeExpr& q) {
       return tracer.simplify(p) == tracer.simplify(q);
     };
@@ -30,7 +31,8 @@ bool same_memory(Tracer& tracer, const ArrayValue& a, const ArrayValue& b) {
     }
     const auto &p = std::get<ViewAttr>(x.attr).map.axes, &q = std::get<ViewAttr>(y.attr).map.axes;
     for (size_t i = 0; i < p.size(); ++i) {
-      if (p[i].axis != q[i].axis || !same(p[i].start, q[i].start) || !same(p[i].step, q[i].step)) return false;
+      if (p[i].axis != q[i].axis || !same(p[i].start, q[i].start) || !same(p[i].step, q[i].step))
+        return false;
     }
   }
   return true;
@@ -69,7 +71,8 @@ NodeId fit(Tracer& tracer, NodeId node, const std::vector<SizeExpr>& target) {
 }
 
 // x[mask] = value where value is the same for all masked places: the others keep what they have.
-void assign_masked(Tracer& tracer, ArrayValue& target, const ArrayValue& mask, const Operand& value) {
+void assign_masked(Tracer& tracer, ArrayValue& target, const ArrayValue& mask,
+                   const Operand& value) {
   static const std::string reason = "a mask has the shape of what it selects from";
   const std::vector<SizeExpr> dims = dims_of(tracer, target), mask_dims = dims_of(tracer, mask);
   if (mask_dims.size() > dims.size()) throw_break("would_raise", "too many indices for array");
@@ -83,11 +86,13 @@ void assign_masked(Tracer& tracer, ArrayValue& target, const ArrayValue& mask, c
   const std::vector<SizeExpr> now = dims_of(tracer, target);
   NodeId where = tracer.read(mask);
   if (mask_dims.size() < dims.size()) {
-    where = tracer.append(Op::kView, {where}, ViewAttr{std::move(map)}, array_type(DType::kBool, now));
+    where =
+        tracer.append(Op::kView, {where}, ViewAttr{std::move(map)}, array_type(DType::kBool, now));
   }
   const DType dtype = target.type.dtype;
-  const NodeId chosen = elementwise(
-      tracer, Op::kSelect, {where, assigned_node(tracer, value, dtype), tracer.read(target)}, dtype);
+  const NodeId chosen =
+      elementwise(tracer, Op::kSelect,
+                  {where, assigned_node(tracer, value, dtype), tracer.read(target)}, dtype);
   tracer.store(target, chosen);
 }
 
@@ -112,7 +117,8 @@ NodeId assigned_node(Tracer& tracer, const Operand& value, DType dtype) {
 void assign(Tracer& tracer, ArrayValue& target, const Sym& content, bool one_element) {
   if (!target.writeable) throw_break("would_raise", "assignment destination is read-only");
   if (const ArrayValue* from = as_array(content)) {
-    if (same_memory(tracer, *from, target)) return;  // x[1:] += y stores back what it stored already
+    if (same_memory(tracer, *from, target))
+      return;  // x[1:] += y stores back what it stored already
   }
   const DType dtype = target.type.dtype;
   std::optional<Operand> value;
@@ -205,23 +211,26 @@ Sym call_putmask(Tracer& tracer, const NumpyArguments& arguments) {
   const auto dims = dims_of(tracer, *target);
   const bool same = same_dims(tracer, dims, mask.dims, "putmask") &&
                     (value.rank() == 0 || same_dims(tracer, dims, value.dims, "putmask"));
-  if (!same || (!value.type.weak && !numpy_shim::can_cast(value.type.dtype, target->type.dtype, "safe"))) {
+  if (!same ||
+      (!value.type.weak && !numpy_shim::can_cast(value.type.dtype, target->type.dtype, "safe"))) {
     throw_break("unsupported_numpy", "putmask that repeats or casts its values");
   }
   const std::vector<SizeExpr> now = dims_of(tracer, *target);
   const DType dtype = target->type.dtype;
-  const NodeId node = elementwise(tracer, Op::kSelect,
-                                  {broadcast_node(tracer, cast_operand(tracer, mask, DType::kBool), now),
-                                   broadcast_node(tracer, assigned_node(tracer, value, dtype), now),
-                                   broadcast_node(tracer, tracer.read(*target), now)},
-                                  dtype);
+  const NodeId node =
+      elementwise(tracer, Op::kSelect,
+                  {broadcast_node(tracer, cast_operand(tracer, mask, DType::kBool), now),
+                   broadcast_node(tracer, assigned_node(tracer, value, dtype), now),
+                   broadcast_node(tracer, tracer.read(*target), now)},
+                  dtype);
   tracer.store(*target, node);
   return tracer.constant(Ref::create(Py_None));
 }
 
 Sym call_fill_diagonal(Tracer& tracer, const NumpyArguments& arguments) {
   ArrayValue* array = as_array(arguments.get("a"));
-  if (array == nullptr || array->type.rank() != 2) throw_break("unsupported_numpy", "fill_diagonal of this rank");
+  if (array == nullptr || array->type.rank() != 2)
+    throw_break("unsupported_numpy", "fill_diagonal of this rank");
   if (constant_bool(tracer, arguments.get("wrap"), "fill_diagonal").value_or(false)) {
     throw_break("unsupported_numpy", "fill_diagonal with wrap=");
   }

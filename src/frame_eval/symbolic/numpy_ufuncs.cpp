@@ -1,5 +1,5 @@
-// Ufunc calls: see numpy_ufuncs.h. The lowering of one loop is in numpy_lowering.cpp, operators are in
-// numpy_operators.cpp.
+// Ufunc calls: see numpy_ufuncs.h. The lowering of one loop is in numpy_lowering.cpp, operators are
+// in numpy_operators.cpp.
 #include "symbolic/numpy_ufuncs.h"
 
 #include <algorithm>
@@ -64,18 +64,23 @@ std::optional<bool> constant_comparison(Tracer& tracer, const std::string& name,
     const int order = k == 1 ? -side : side;  // sign of (left - right)
     switch (*number) {
       case 0:
-      case 1: return order < 0;
-      case 2: return false;
-      case 3: return true;
-      default: return order > 0;
+      case 1:
+        return order < 0;
+      case 2:
+        return false;
+      case 3:
+        return true;
+      default:
+        return order > 0;
     }
   }
   return std::nullopt;
 }
 
-// uint64 with a signed integer: NumPy compares by value (its own loop has C's `long long` types, which
-// are not ours).
-std::optional<LoopTypes> mixed_sign_loop(const std::string& name, std::span<const OperandType> types) {
+// uint64 with a signed integer: NumPy compares by value (its own loop has C's `long long` types,
+// which are not ours).
+std::optional<LoopTypes> mixed_sign_loop(const std::string& name,
+                                         std::span<const OperandType> types) {
   if (!comparison_number(name) || types[0].weak || types[1].weak) return std::nullopt;
   for (size_t k = 0; k < 2; ++k) {
     if (types[k].dtype == DType::kUInt64 && kind_of(types[1 - k].dtype) == DTypeKind::kSigned) {
@@ -99,12 +104,14 @@ NodeId compare_mixed_signs(Tracer& tracer, const std::string& name, NodeId a, No
   // Now a is signed: below every unsigned number when it is negative.
   const NodeId negative =
       elementwise(tracer, Op::kLess, {a, int_node(tracer, 0, DType::kInt64)}, DType::kBool);
-  const NodeId compared = elementwise(tracer, kOps[number], {cast(tracer, a, DType::kUInt64), b}, DType::kBool);
+  const NodeId compared =
+      elementwise(tracer, kOps[number], {cast(tracer, a, DType::kUInt64), b}, DType::kBool);
   if (number == 0 || number == 1 || number == 3) {
     return elementwise(tracer, Op::kLogicalOr, {negative, compared}, DType::kBool);
   }
   return elementwise(tracer, Op::kLogicalAnd,
-                     {elementwise(tracer, Op::kLogicalNot, {negative}, DType::kBool), compared}, DType::kBool);
+                     {elementwise(tracer, Op::kLogicalNot, {negative}, DType::kBool), compared},
+                     DType::kBool);
 }
 
 NodeId bool_node(Tracer& tracer, bool value) {
@@ -113,7 +120,8 @@ NodeId bool_node(Tracer& tracer, bool value) {
 
 // Operands that have the loop's dtype already, one shape and Fortran order: NumPy runs them in one
 // go and gives the result their order as it is, axes of size 1 included.
-bool is_trivially_fortran(Tracer& tracer, std::span<const Operand> operands, const LoopTypes& loop) {
+bool is_trivially_fortran(Tracer& tracer, std::span<const Operand> operands,
+                          const LoopTypes& loop) {
   const Operand* first = nullptr;
   for (size_t k = 0; k < operands.size(); ++k) {
     const Operand& operand = operands[k];
@@ -122,7 +130,8 @@ bool is_trivially_fortran(Tracer& tracer, std::span<const Operand> operands, con
     if (first == nullptr) first = &operand;
     if (operand.rank() != first->rank()) return false;
     for (size_t axis = 0; axis < operand.dims.size(); ++axis) {
-      if (!(tracer.simplify(operand.dims[axis]) == tracer.simplify(first->dims[axis]))) return false;
+      if (!(tracer.simplify(operand.dims[axis]) == tracer.simplify(first->dims[axis])))
+        return false;
     }
   }
   if (first == nullptr) return false;
@@ -158,7 +167,9 @@ void watch_integer_overflow(Tracer& tracer, const std::string& name, DType dtype
   if (!is_integer(dtype) || (tracer.fp_checks & kFpOver) == 0) return;
   const bool is_signed = kind_of(dtype) == DTypeKind::kSigned;
   const int bits = static_cast<int>(8 * item_size(dtype));
-  const auto test = [&](Op op, NodeId a, NodeId b) { return elementwise(tracer, op, {a, b}, DType::kBool); };
+  const auto test = [&](Op op, NodeId a, NodeId b) {
+    return elementwise(tracer, op, {a, b}, DType::kBool);
+  };
   Ref info = checked(PyObject_CallOneArg(numpy_attribute("iinfo").get(),
                                          numpy_shim::scalar_class_of(dtype).get()));
   Ref low = checked(PyObject_GetAttrString(info.get(), "min"));
@@ -181,15 +192,16 @@ void watch_integer_overflow(Tracer& tracer, const std::string& name, DType dtype
     require(tracer, test(Op::kGreaterEqual, nodes[0], nodes[1]));
     return;
   }
-  // In float64: exact where it matters for up to 32 bits; for 64 bits the bound lies a little inside
-  // the range, so that rounding never hides an overflow.
-  const double limit = is_signed ? (bits == 64 ? 9.22e18 : static_cast<double>((1LL << (bits - 1)) - 1))
-                                 : (bits == 64 ? 1.844e19 : static_cast<double>((1LL << bits) - 1));
+  // In float64: exact where it matters for up to 32 bits; for 64 bits the bound lies a little
+  // inside the range, so that rounding never hides an overflow.
+  const double limit = is_signed
+                           ? (bits == 64 ? 9.22e18 : static_cast<double>((1LL << (bits - 1)) - 1))
+                           : (bits == 64 ? 1.844e19 : static_cast<double>((1LL << bits) - 1));
   const double floor = is_signed ? (bits == 64 ? -limit : -limit - 1) : 0;
-  const NodeId exact = elementwise(tracer, op,
-                                   {cast(tracer, nodes[0], DType::kFloat64),
-                                    cast(tracer, nodes[1], DType::kFloat64)},
-                                   DType::kFloat64);
+  const NodeId exact = elementwise(
+      tracer, op,
+      {cast(tracer, nodes[0], DType::kFloat64), cast(tracer, nodes[1], DType::kFloat64)},
+      DType::kFloat64);
   const auto bound = [&](double value) {
     return number_node(tracer, checked(PyFloat_FromDouble(value)), DType::kFloat64);
   };
@@ -206,8 +218,8 @@ void watch_integer_power(Tracer& tracer, DType dtype, std::vector<NodeId>* nodes
   const Node& known = tracer.graph().node(exponent);
   if (known.op == Op::kConstant) {
     const Ref value = scalar_object(attr_of<ConstantAttr>(known).value);
-    const int negative = PyObject_RichCompareBool(
-        value.get(), checked(PyLong_FromLong(0)).get(), Py_LT);
+    const int negative =
+        PyObject_RichCompareBool(value.get(), checked(PyLong_FromLong(0)).get(), Py_LT);
     if (negative < 0) throw PyError();
     if (negative != 0) {
       throw_break("would_raise", "Integers to negative integer powers are not allowed.");
@@ -240,11 +252,13 @@ Sym extern_ufunc(Tracer& tracer, BorrowedRef ufunc, std::span<const Sym> operand
   }
   std::vector<std::pair<Ref, Sym>> keywords;
   const auto add = [&](const char* keyword, Ref value) {
-    keywords.emplace_back(checked(PyUnicode_FromString(keyword)), tracer.constant(std::move(value)));
+    keywords.emplace_back(checked(PyUnicode_FromString(keyword)),
+                          tracer.constant(std::move(value)));
   };
   if (options.dtype) add("dtype", Ref::create(numpy_shim::descr_of(*options.dtype)));
   if (options.order != 'K') add("order", checked(PyUnicode_FromStringAndSize(&options.order, 1)));
-  if (options.casting != "same_kind") add("casting", checked(PyUnicode_FromString(options.casting.c_str())));
+  if (options.casting != "same_kind")
+    add("casting", checked(PyUnicode_FromString(options.casting.c_str())));
   const Sym result = tracer.extern_call(ufunc, operands, keywords, "numpy." + name);
   if (!options.out) return result;
   const Operand value = as_operand(tracer, result, name);
@@ -283,13 +297,16 @@ Sym apply_ufunc(Tracer& tracer, BorrowedRef ufunc, std::span<const Sym> operand_
   auto loop = numpy_shim::resolve_ufunc(ufunc, types, options.dtype);
   const bool mixed_signs = !loop && !options.dtype && (loop = mixed_sign_loop(name, types));
   if (!loop) {
-    throw_break("would_raise", fmt::format("numpy.{} has no loop for these types that is traced", name));
+    throw_break("would_raise",
+                fmt::format("numpy.{} has no loop for these types that is traced", name));
   }
   const bool any_input = name.starts_with("logical_");  // their inputs are cast to bool by any rule
   for (size_t k = 0; k < operands.size() && !any_input; ++k) {
-    if (!types[k].weak && !numpy_shim::can_cast(types[k].dtype, loop->inputs[k], options.casting.c_str())) {
-      throw_break("would_raise", fmt::format("numpy.{}: cannot cast input {} with casting rule '{}'", name,
-                                             k, options.casting));
+    if (!types[k].weak &&
+        !numpy_shim::can_cast(types[k].dtype, loop->inputs[k], options.casting.c_str())) {
+      throw_break("would_raise",
+                  fmt::format("numpy.{}: cannot cast input {} with casting rule '{}'", name, k,
+                              options.casting));
     }
   }
 
@@ -310,7 +327,8 @@ Sym apply_ufunc(Tracer& tracer, BorrowedRef ufunc, std::span<const Sym> operand_
     for (size_t k = 0; k < operands.size(); ++k) {
       nodes.push_back(cast_operand(tracer, operands[k], loop->inputs[k]));
     }
-    if (name == "power" && is_integer(loop->inputs[0])) watch_integer_power(tracer, loop->inputs[1], &nodes);
+    if (name == "power" && is_integer(loop->inputs[0]))
+      watch_integer_power(tracer, loop->inputs[1], &nodes);
     if (options.scalar_math && !any_array) {
       watch_integer_overflow(tracer, name, loop->inputs[0], nodes);
     }
@@ -340,7 +358,8 @@ Sym apply_ufunc(Tracer& tracer, BorrowedRef ufunc, std::span<const Sym> operand_
     if (mask.type.dtype != DType::kBool) {
       throw_break("unsupported_numpy", fmt::format("numpy.{}: where= is not bool", name));
     }
-    if (!numpy_shim::can_cast(tracer.type_of(node).dtype, target->type.dtype, options.casting.c_str())) {
+    if (!numpy_shim::can_cast(tracer.type_of(node).dtype, target->type.dtype,
+                              options.casting.c_str())) {
       throw_break("would_raise", fmt::format("numpy.{}: cannot cast the output", name));
     }
     const std::vector<SizeExpr> three[] = {dims, mask.dims, target->type.dims};
@@ -350,7 +369,8 @@ Sym apply_ufunc(Tracer& tracer, BorrowedRef ufunc, std::span<const Sym> operand_
     }
     const NodeId value = broadcast_node(tracer, cast(tracer, node, target->type.dtype), dims);
     const NodeId choose = broadcast_node(tracer, cast_operand(tracer, mask, DType::kBool), dims);
-    node = elementwise(tracer, Op::kSelect, {choose, value, tracer.read(*target)}, target->type.dtype);
+    node =
+        elementwise(tracer, Op::kSelect, {choose, value, tracer.read(*target)}, target->type.dtype);
     return store_out(tracer, options.out, node, name);
   }
   return store_out(tracer, options.out, node, name, options.casting.c_str());
@@ -379,7 +399,8 @@ Sym call_ufunc(Tracer& tracer, BorrowedRef ufunc, std::span<const Sym> args, Key
     throw_break("would_raise", fmt::format("numpy.{} takes {} operands", name, inputs));
   }
   UfuncOptions options;
-  if (args.size() > inputs + 1) throw_break("unsupported_numpy", "several outputs given by position");
+  if (args.size() > inputs + 1)
+    throw_break("unsupported_numpy", "several outputs given by position");
   if (args.size() == inputs + 1) options.out = out_argument(args[inputs], &options.keep_array);
   for (const auto& [keyword, value] : kwargs) {
     const std::string key = PyUnicode_AsUTF8(keyword.get());
@@ -387,9 +408,8 @@ Sym call_ufunc(Tracer& tracer, BorrowedRef ufunc, std::span<const Sym> args, Key
       if (options.out) throw_break("would_raise", "out is given twice");
       options.out = out_argument(value, &options.keep_array);
     } else if (key == "where") {
-      const Ref constant = value->kind == SymKind::kObject
-                               ? static_cast<const ObjectValue&>(*value).object
-                               : Ref();
+      const Ref constant =
+          value->kind == SymKind::kObject ? static_cast<const ObjectValue&>(*value).object : Ref();
       if (constant.get() != Py_True) options.where = value;
     } else if (key == "dtype") {
       options.dtype = dtype_argument(tracer, value, name);
@@ -406,7 +426,8 @@ Sym call_ufunc(Tracer& tracer, BorrowedRef ufunc, std::span<const Sym> args, Key
   return apply_ufunc(tracer, ufunc, args.first(inputs), options);
 }
 
-Sym call_ufunc_method(Tracer& tracer, BorrowedRef method, std::span<const Sym> args, Keywords kwargs) {
+Sym call_ufunc_method(Tracer& tracer, BorrowedRef method, std::span<const Sym> args,
+                      Keywords kwargs) {
   const BorrowedRef ufunc = PyCFunction_GET_SELF(method.get());
   const std::string ufunc_name = callable_name(ufunc);
   const std::string name = callable_name(method);
@@ -414,7 +435,8 @@ Sym call_ufunc_method(Tracer& tracer, BorrowedRef method, std::span<const Sym> a
     static const numpy_shim::FunctionEntry entry = [] {
       numpy_shim::FunctionEntry made;
       made.path = "numpy.ufunc.reduce";
-      for (const char* parameter : {"array", "axis", "dtype", "out", "keepdims", "initial", "where"}) {
+      for (const char* parameter :
+           {"array", "axis", "dtype", "out", "keepdims", "initial", "where"}) {
         made.parameters.push_back({parameter, made.parameters.empty(), false, false});
       }
       return made;
@@ -430,7 +452,8 @@ Sym call_ufunc_method(Tracer& tracer, BorrowedRef method, std::span<const Sym> a
     options.where = bound.get("where");
     const Sym result = reduce_ufunc(tracer, ufunc_name, bound.get("array"), options);
     if (result) return result;
-    if (options.out) throw_break("unsupported_numpy", fmt::format("numpy.{}.reduce with out=", ufunc_name));
+    if (options.out)
+      throw_break("unsupported_numpy", fmt::format("numpy.{}.reduce with out=", ufunc_name));
     return tracer.extern_call(method, args, kwargs, fmt::format("numpy.{}.reduce", ufunc_name));
   }
   if (name == "outer" && args.size() == 2 && kwargs.empty()) {

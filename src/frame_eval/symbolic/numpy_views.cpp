@@ -92,7 +92,8 @@ Sym insert_axes(Tracer& tracer, const ArrayValue& array, std::span<const int> pl
   }
   IndexMap map;
   for (int axis = 0; axis < static_cast<int>(dims.size()); ++axis) {
-    if (std::find(places.begin(), places.end(), axis) == places.end()) map.axes.push_back({0, 1, axis});
+    if (std::find(places.begin(), places.end(), axis) == places.end())
+      map.axes.push_back({0, 1, axis});
   }
   return view_of(tracer, array, std::move(map), std::move(dims), std::move(strides));
 }
@@ -167,11 +168,11 @@ Sym part_of(Tracer& tracer, const Sym& value, bool imaginary) {
   if (!imaginary) return value;
   const std::vector<SizeExpr> dims = dims_of(tracer, array);
   const NodeId zero = broadcast_node(tracer, int_node(tracer, 0, dtype), dims, false);
-  const bool fortran = dims.size() > 1 &&
-                       !is_c_contiguous(tracer, dtype, dims, array.strides) &&
+  const bool fortran = dims.size() > 1 && !is_c_contiguous(tracer, dtype, dims, array.strides) &&
                        is_f_contiguous(tracer, dtype, dims, array.strides);
-  Sym zeros = tracer.new_array(tracer.append(Op::kCopy, {zero}, NoAttr{}, array_type(dtype, dims)),
-                               fortran ? fortran_order(static_cast<int>(dims.size())) : AxisOrder{});
+  Sym zeros =
+      tracer.new_array(tracer.append(Op::kCopy, {zero}, NoAttr{}, array_type(dtype, dims)),
+                       fortran ? fortran_order(static_cast<int>(dims.size())) : AxisOrder{});
   return read_only(zeros);
 }
 
@@ -208,7 +209,8 @@ SizeExpr size_argument(Tracer& tracer, const Sym& value, std::string_view what) 
     return tracer.simplify(static_cast<const SizeValue&>(*value).expr);
   }
   if (value->kind == SymKind::kScalar) {
-    throw_break("data_dependent", fmt::format("{}: an integer known only when the program runs", what));
+    throw_break("data_dependent",
+                fmt::format("{}: an integer known only when the program runs", what));
   }
   const auto number = constant_int(tracer, value, what);
   if (!number) throw_break("would_raise", fmt::format("{}: an integer is needed", what));
@@ -249,14 +251,16 @@ SliceRange resolve_slice(Tracer& tracer, const Sym& start_value, const Sym& stop
                          const Sym& step_value, const SizeExpr& given_length) {
   static const std::string reason = "where a slice begins and ends";
   const SizeExpr length = tracer.simplify(given_length);
-  SizeExpr step = is_none(step_value) ? SizeExpr(1) : size_argument(tracer, step_value, "a slice's step");
+  SizeExpr step =
+      is_none(step_value) ? SizeExpr(1) : size_argument(tracer, step_value, "a slice's step");
   if (tracer.decide_equal(step, 0, "a slice's step is not zero")) {
     throw_break("would_raise", "slice step cannot be zero");
   }
   step = tracer.simplify(step);
   const bool down = tracer.decide_less(step, 0, "the direction of a slice");
   const auto bound = [&](const Sym& value, bool is_start) -> SizeExpr {
-    if (is_none(value)) return is_start == down ? (is_start ? length - 1 : length) : SizeExpr(down ? -1 : 0);
+    if (is_none(value))
+      return is_start == down ? (is_start ? length - 1 : length) : SizeExpr(down ? -1 : 0);
     SizeExpr at = size_argument(tracer, value, "a slice's bound");
     if (tracer.decide_less(at, 0, reason)) {
       at = at + length;
@@ -273,7 +277,8 @@ SliceRange resolve_slice(Tracer& tracer, const Sym& start_value, const Sym& stop
   const SizeExpr stride = down ? -step : step;
   if (stride.constant() == 1 && tracer.decide_less_equal(0, distance, reason)) {
     if (distance.constant() == 0) return {0, 1, 0};
-    if (!down || !tracer.decide_equal(distance, 0, reason)) return {start, step, tracer.simplify(distance)};
+    if (!down || !tracer.decide_equal(distance, 0, reason))
+      return {start, step, tracer.simplify(distance)};
     return {0, 1, 0};
   }
   if (!tracer.decide_less(0, distance, reason)) return {0, 1, 0};

@@ -12,8 +12,8 @@ namespace numlift::frame_eval {
 namespace {
 
 const char* operator_text(int nb_op) {
-  static constexpr const char* kTexts[] = {"+", "&", "//", "<<", "@", "*", "%",
-                                           "|", "**", ">>", "-", "/", "^"};
+  static constexpr const char* kTexts[] = {"+", "&",  "//", "<<", "@", "*", "%",
+                                           "|", "**", ">>", "-",  "/", "^"};
   return kTexts[nb_op];
 }
 
@@ -22,7 +22,8 @@ const char* operator_text(int nb_op) {
               fmt::format("{} of {} and {}", what, type_name(a), type_name(b)));
 }
 
-std::optional<Sym> repeat_sequence(Interpreter& interpreter, const Sym& sequence, const Sym& count) {
+std::optional<Sym> repeat_sequence(Interpreter& interpreter, const Sym& sequence,
+                                   const Sym& count) {
   if (!is_list(sequence) && !is_tuple(sequence)) return std::nullopt;
   if (!is_python_number(count)) return std::nullopt;
   const int64_t times = concrete_int(interpreter, count, "repetition of a sequence");
@@ -35,8 +36,8 @@ std::optional<Sym> repeat_sequence(Interpreter& interpreter, const Sym& sequence
   return is_tuple(sequence) ? make_tuple(std::move(repeated)) : make_list(std::move(repeated));
 }
 
-std::optional<Sym> container_binary(Interpreter& interpreter, int nb_op, bool in_place, const Sym& a,
-                                    const Sym& b) {
+std::optional<Sym> container_binary(Interpreter& interpreter, int nb_op, bool in_place,
+                                    const Sym& a, const Sym& b) {
   if (nb_op == kNbAdd && ((is_list(a) && is_list(b)) || (is_tuple(a) && is_tuple(b)))) {
     if (in_place && is_list(a)) {
       container_method(interpreter, a, "extend", {{b}, {}});
@@ -102,19 +103,32 @@ std::optional<Sym> container_binary(Interpreter& interpreter, int nb_op, bool in
 
 Ref real_binary(int nb_op, BorrowedRef a, BorrowedRef b) {
   switch (static_cast<NbOp>(nb_op)) {
-    case kNbAdd: return must(PyNumber_Add(a, b));
-    case kNbAnd: return must(PyNumber_And(a, b));
-    case kNbFloorDivide: return must(PyNumber_FloorDivide(a, b));
-    case kNbLshift: return must(PyNumber_Lshift(a, b));
-    case kNbMatrixMultiply: return must(PyNumber_MatrixMultiply(a, b));
-    case kNbMultiply: return must(PyNumber_Multiply(a, b));
-    case kNbRemainder: return must(PyNumber_Remainder(a, b));
-    case kNbOr: return must(PyNumber_Or(a, b));
-    case kNbPower: return must(PyNumber_Power(a, b, Py_None));
-    case kNbRshift: return must(PyNumber_Rshift(a, b));
-    case kNbSubtract: return must(PyNumber_Subtract(a, b));
-    case kNbTrueDivide: return must(PyNumber_TrueDivide(a, b));
-    case kNbXor: return must(PyNumber_Xor(a, b));
+    case kNbAdd:
+      return must(PyNumber_Add(a, b));
+    case kNbAnd:
+      return must(PyNumber_And(a, b));
+    case kNbFloorDivide:
+      return must(PyNumber_FloorDivide(a, b));
+    case kNbLshift:
+      return must(PyNumber_Lshift(a, b));
+    case kNbMatrixMultiply:
+      return must(PyNumber_MatrixMultiply(a, b));
+    case kNbMultiply:
+      return must(PyNumber_Multiply(a, b));
+    case kNbRemainder:
+      return must(PyNumber_Remainder(a, b));
+    case kNbOr:
+      return must(PyNumber_Or(a, b));
+    case kNbPower:
+      return must(PyNumber_Power(a, b, Py_None));
+    case kNbRshift:
+      return must(PyNumber_Rshift(a, b));
+    case kNbSubtract:
+      return must(PyNumber_Subtract(a, b));
+    case kNbTrueDivide:
+      return must(PyNumber_TrueDivide(a, b));
+    case kNbXor:
+      return must(PyNumber_Xor(a, b));
   }
   NUMLIFT_UNREACHABLE();
 }
@@ -123,10 +137,13 @@ Ref real_binary(int nb_op, BorrowedRef a, BorrowedRef b) {
 void check_modest(int nb_op, BorrowedRef a, BorrowedRef b) {
   if (nb_op == kNbMultiply) {
     for (auto [sequence, count] : {std::pair(a, b), std::pair(b, a)}) {
-      if (!PyLong_Check(count.get()) || PyLong_Check(sequence.get()) || !PySequence_Check(sequence.get())) continue;
+      if (!PyLong_Check(count.get()) || PyLong_Check(sequence.get()) ||
+          !PySequence_Check(sequence.get()))
+        continue;
       int overflow = 0;
       const long long times = PyLong_AsLongLongAndOverflow(count, &overflow);
-      if (overflow > 0 || times > 100'000) throw_break("too_long", "a sequence is repeated very often");
+      if (overflow > 0 || times > 100'000)
+        throw_break("too_long", "a sequence is repeated very often");
     }
   }
   if (nb_op != kNbPower && nb_op != kNbLshift) return;
@@ -136,7 +153,8 @@ void check_modest(int nb_op, BorrowedRef a, BorrowedRef b) {
   if (overflow != 0 || exponent > 10'000) throw_break("too_long", "a huge power of an int");
 }
 
-std::optional<bool> compare_sequences(Interpreter& interpreter, int compare, const Sym& a, const Sym& b) {
+std::optional<bool> compare_sequences(Interpreter& interpreter, int compare, const Sym& a,
+                                      const Sym& b) {
   const auto left = sequence_items(interpreter, a), right = sequence_items(interpreter, b);
   const size_t common = std::min(left.size(), right.size());
   const bool equality = compare == kEqual || compare == kNotEqual;
@@ -147,17 +165,24 @@ std::optional<bool> compare_sequences(Interpreter& interpreter, int compare, con
     return truth(interpreter, compare_operation(interpreter, compare, left[i], right[i]));
   }
   switch (static_cast<CompareIndex>(compare)) {
-    case kLess: return left.size() < right.size();
-    case kLessEqual: return left.size() <= right.size();
-    case kEqual: return true;
-    case kNotEqual: return false;
-    case kGreater: return left.size() > right.size();
-    case kGreaterEqual: return left.size() >= right.size();
+    case kLess:
+      return left.size() < right.size();
+    case kLessEqual:
+      return left.size() <= right.size();
+    case kEqual:
+      return true;
+    case kNotEqual:
+      return false;
+    case kGreater:
+      return left.size() > right.size();
+    case kGreaterEqual:
+      return left.size() >= right.size();
   }
   NUMLIFT_UNREACHABLE();
 }
 
-std::optional<bool> compare_containers(Interpreter& interpreter, int compare, const Sym& a, const Sym& b) {
+std::optional<bool> compare_containers(Interpreter& interpreter, int compare, const Sym& a,
+                                       const Sym& b) {
   if ((is_list(a) && is_list(b)) || (is_tuple(a) && is_tuple(b))) {
     return compare_sequences(interpreter, compare, a, b);
   }
@@ -180,8 +205,8 @@ std::optional<bool> compare_containers(Interpreter& interpreter, int compare, co
   return std::nullopt;
 }
 
-// Values of these kinds are equal to nothing but their own kind (and never to a user's object that says
-// otherwise: those are not reached).
+// Values of these kinds are equal to nothing but their own kind (and never to a user's object that
+// says otherwise: those are not reached).
 bool is_plain_builtin(const Sym& value) {
   switch (value->kind) {
     case SymKind::kSize:
@@ -190,8 +215,10 @@ bool is_plain_builtin(const Sym& value) {
     case SymKind::kSet:
     case SymKind::kDict:
     case SymKind::kSlice:
-    case SymKind::kFunction: return true;
-    case SymKind::kScalar: return is_py_scalar(value);
+    case SymKind::kFunction:
+      return true;
+    case SymKind::kScalar:
+      return is_py_scalar(value);
     case SymKind::kObject:
       return is_pure(object_of(value)) || is_list(value) || is_dict(value) ||
              compares_by_identity(object_of(value));
@@ -199,14 +226,16 @@ bool is_plain_builtin(const Sym& value) {
     case SymKind::kArray:
     case SymKind::kMethod:
     case SymKind::kCell:
-    case SymKind::kIterator: return false;
+    case SymKind::kIterator:
+      return false;
   }
   NUMLIFT_UNREACHABLE();
 }
 
 }  // namespace
 
-Sym binary_operation(Interpreter& interpreter, int nb_op, bool in_place, const Sym& a, const Sym& b) {
+Sym binary_operation(Interpreter& interpreter, int nb_op, bool in_place, const Sym& a,
+                     const Sym& b) {
   if (is_numpy_value(a) || is_numpy_value(b)) {
     if (auto result = binary_special_method(interpreter, nb_op, in_place, a, b)) return result;
     if (in_place && is_list(a)) {
@@ -214,7 +243,8 @@ Sym binary_operation(Interpreter& interpreter, int nb_op, bool in_place, const S
     }
     return numpy_binary(interpreter.tracer, nb_op, in_place && a->kind == SymKind::kArray, a, b);
   }
-  if (is_python_number(a) && is_python_number(b) && (is_runtime_number(a) || is_runtime_number(b))) {
+  if (is_python_number(a) && is_python_number(b) &&
+      (is_runtime_number(a) || is_runtime_number(b))) {
     return number_binary(interpreter, nb_op, a, b);
   }
   if (auto x = pure_constant(interpreter, a, "an operand")) {
@@ -232,25 +262,33 @@ Sym unary_operation(Interpreter& interpreter, UnaryOp op, const Sym& value) {
   if (is_numpy_value(value)) return numpy_unary(interpreter.tracer, op, value);
   if (is_runtime_number(value)) {
     switch (op) {
-      case UnaryOp::kNegative: return number_unary(interpreter, NumberUnary::kNegative, value);
-      case UnaryOp::kPositive: return number_unary(interpreter, NumberUnary::kPositive, value);
-      case UnaryOp::kInvert: return number_unary(interpreter, NumberUnary::kInvert, value);
+      case UnaryOp::kNegative:
+        return number_unary(interpreter, NumberUnary::kNegative, value);
+      case UnaryOp::kPositive:
+        return number_unary(interpreter, NumberUnary::kPositive, value);
+      case UnaryOp::kInvert:
+        return number_unary(interpreter, NumberUnary::kInvert, value);
     }
   }
   if (auto constant = pure_constant(interpreter, value, "an operand")) {
     switch (op) {
-      case UnaryOp::kNegative: return interpreter.tracer.constant(must(PyNumber_Negative(constant->get())));
-      case UnaryOp::kPositive: return interpreter.tracer.constant(must(PyNumber_Positive(constant->get())));
-      case UnaryOp::kInvert: return interpreter.tracer.constant(must(PyNumber_Invert(constant->get())));
+      case UnaryOp::kNegative:
+        return interpreter.tracer.constant(must(PyNumber_Negative(constant->get())));
+      case UnaryOp::kPositive:
+        return interpreter.tracer.constant(must(PyNumber_Positive(constant->get())));
+      case UnaryOp::kInvert:
+        return interpreter.tracer.constant(must(PyNumber_Invert(constant->get())));
     }
   }
   static constexpr const char* kNames[] = {"__neg__", "__pos__", "__invert__"};
-  if (auto result = special_method(interpreter, value, kNames[static_cast<int>(op)], {})) return result;
+  if (auto result = special_method(interpreter, value, kNames[static_cast<int>(op)], {}))
+    return result;
   throw_break("unsupported_value", "a unary operator on a " + type_name(value));
 }
 
 Sym compare_operation(Interpreter& interpreter, int compare, const Sym& a, const Sym& b) {
-  if (is_numpy_value(a) || is_numpy_value(b)) return numpy_compare(interpreter.tracer, compare, a, b);
+  if (is_numpy_value(a) || is_numpy_value(b))
+    return numpy_compare(interpreter.tracer, compare, a, b);
   const bool numbers = is_python_number(a) && is_python_number(b);
   if (numbers && (is_runtime_number(a) || is_runtime_number(b))) {
     return number_compare(interpreter, compare, a, b);
@@ -258,15 +296,18 @@ Sym compare_operation(Interpreter& interpreter, int compare, const Sym& a, const
   if (auto x = pure_constant(interpreter, a, "a comparison")) {
     if (auto y = pure_constant(interpreter, b, "a comparison")) {
       static constexpr int kRich[] = {Py_LT, Py_LE, Py_EQ, Py_NE, Py_GT, Py_GE};
-      return interpreter.tracer.constant(must(PyObject_RichCompare(x->get(), y->get(), kRich[compare])));
+      return interpreter.tracer.constant(
+          must(PyObject_RichCompare(x->get(), y->get(), kRich[compare])));
     }
   }
-  if (auto result = compare_containers(interpreter, compare, a, b)) return interpreter.boolean(*result);
+  if (auto result = compare_containers(interpreter, compare, a, b))
+    return interpreter.boolean(*result);
   if ((compare == kEqual || compare == kNotEqual) && is_plain_builtin(a) && is_plain_builtin(b)) {
     // Of different types here, or of types that compare by identity.
     return interpreter.boolean(is_identical(interpreter, a, b) == (compare == kEqual));
   }
-  static constexpr const char* kNames[] = {"__lt__", "__le__", "__eq__", "__ne__", "__gt__", "__ge__"};
+  static constexpr const char* kNames[] = {"__lt__", "__le__", "__eq__",
+                                           "__ne__", "__gt__", "__ge__"};
   if (auto result = special_method(interpreter, a, kNames[compare], {b})) return result;
   unsupported_operands("comparison", a, b);
 }
@@ -277,8 +318,8 @@ bool is_identical(Interpreter& interpreter, const Sym& a, const Sym& b) {
     BorrowedRef x = object_of(a), y = object_of(b);
     const bool numbers = is_python_number(a) && is_python_number(b);
     const bool same = x.get() == y.get();
-    const bool singletons = x.get() == Py_None || y.get() == Py_None || PyBool_Check(x.get()) ||
-                            PyBool_Check(y.get());
+    const bool singletons =
+        x.get() == Py_None || y.get() == Py_None || PyBool_Check(x.get()) || PyBool_Check(y.get());
     // Equal numbers, strings and tuples may or may not be one object in the next call.
     if (!singletons && x.type() == y.type() && is_pure(x) && is_pure(y) && !is_dtype(x) &&
         !PyType_Check(x.get()) && (a->source || b->source || numbers)) {
@@ -299,8 +340,8 @@ bool is_identical(Interpreter& interpreter, const Sym& a, const Sym& b) {
     if (a->kind == SymKind::kArray && a->source && b->source) {
       throw_break("unsupported_value", "identity of two arrays from outside");
     }
-    if (a->kind == SymKind::kSize || a->kind == SymKind::kScalar ||
-        a->kind == SymKind::kTuple || a->kind == SymKind::kMethod) {
+    if (a->kind == SymKind::kSize || a->kind == SymKind::kScalar || a->kind == SymKind::kTuple ||
+        a->kind == SymKind::kMethod) {
       throw_break("unsupported_value", "identity of two values of type " + type_name(a));
     }
     return false;
@@ -332,7 +373,8 @@ bool equal_items(Interpreter& interpreter, const Sym& a, const Sym& b) {
 bool contains(Interpreter& interpreter, const Sym& container, const Sym& item) {
   if (is_dict(container)) return find_in_dict(interpreter, container, item) != nullptr;
   if (is_set(container)) return set_contains(interpreter, container, item);
-  if (auto* view = dynamic_cast<DictView*>(container.get()); view && view->part == DictView::Part::kKeys) {
+  if (auto* view = dynamic_cast<DictView*>(container.get());
+      view && view->part == DictView::Part::kKeys) {
     return find_in_dict(interpreter, view->dict, item) != nullptr;
   }
   if (auto real = pure_constant(interpreter, container, "a membership test")) {
@@ -372,13 +414,17 @@ bool truth(Interpreter& interpreter, const Sym& value) {
   switch (value->kind) {
     case SymKind::kTuple:
     case SymKind::kList:
-    case SymKind::kSet: return !as<SequenceValue>(value).items.empty();
-    case SymKind::kDict: return !as<DictValue>(value).items.empty();
+    case SymKind::kSet:
+      return !as<SequenceValue>(value).items.empty();
+    case SymKind::kDict:
+      return !as<DictValue>(value).items.empty();
     case SymKind::kSlice:
     case SymKind::kFunction:
-    case SymKind::kMethod: return true;
+    case SymKind::kMethod:
+      return true;
     case SymKind::kIterator:
-      if (auto* view = dynamic_cast<DictView*>(value.get())) return dict_length(interpreter, view->dict) != 0;
+      if (auto* view = dynamic_cast<DictView*>(value.get()))
+        return dict_length(interpreter, view->dict) != 0;
       return true;
     case SymKind::kObject: {
       BorrowedRef object = object_of(value);
@@ -400,15 +446,18 @@ bool truth(Interpreter& interpreter, const Sym& value) {
         type_of(interpreter, value);
         return true;
       }
-      if (auto result = special_method(interpreter, value, "__bool__", {})) return truth(interpreter, result);
-      if (auto result = special_method(interpreter, value, "__len__", {})) return truth(interpreter, result);
+      if (auto result = special_method(interpreter, value, "__bool__", {}))
+        return truth(interpreter, result);
+      if (auto result = special_method(interpreter, value, "__len__", {}))
+        return truth(interpreter, result);
       throw_break("unsupported_value", fmt::format("the truth value of a {}", type->tp_name));
     }
     case SymKind::kNull:
     case SymKind::kArray:
     case SymKind::kScalar:
     case SymKind::kSize:
-    case SymKind::kCell: break;
+    case SymKind::kCell:
+      break;
   }
   NUMLIFT_CHECK(false, "the truth value of a {}", type_name(value));
   NUMLIFT_UNREACHABLE();
@@ -441,7 +490,8 @@ Sym get_item(Interpreter& interpreter, const Sym& container, const Sym& key) {
   if (is_list(container) || is_tuple(container)) return sequence_item(interpreter, container, key);
   if (Sym made = numpy_index_object(interpreter.tracer, container, key)) return made;
   if (auto real = pure_constant(interpreter, container, "a subscript")) {
-    auto real_key = interpreter.tracer.as_deep_constant(key, "a subscript at " + interpreter.location_text());
+    auto real_key =
+        interpreter.tracer.as_deep_constant(key, "a subscript at " + interpreter.location_text());
     if (real_key && is_pure(*real_key) && !PyType_Check(real->get())) {
       return interpreter.tracer.constant(must(PyObject_GetItem(real->get(), real_key->get())));
     }
@@ -461,24 +511,29 @@ void set_item(Interpreter& interpreter, const Sym& container, const Sym& key, co
   }
   if (container->kind == SymKind::kList) {
     auto& items = as<SequenceValue>(container).items;
-    if (key->kind == SymKind::kSlice || (key->kind == SymKind::kObject && PySlice_Check(object_of(key).get()))) {
+    if (key->kind == SymKind::kSlice ||
+        (key->kind == SymKind::kObject && PySlice_Check(object_of(key).get()))) {
       throw_break("unsupported_value", "assignment to a slice of a list");
     }
     const auto length = static_cast<int64_t>(items.size());
     int64_t index = concrete_int(interpreter, key, "index into a list");
     if (index < 0) index += length;
-    if (index < 0 || index >= length) throw_break("would_raise", "list assignment index out of range");
+    if (index < 0 || index >= length)
+      throw_break("would_raise", "list assignment index out of range");
     items[static_cast<size_t>(index)] = value;
     return;
   }
   if (auto result = special_method(interpreter, container, "__setitem__", {key, value})) return;
-  if (container->kind == SymKind::kObject) change_outside_container(interpreter, container, "item assignment");
-  throw_break("would_raise", fmt::format("a {} does not support item assignment", type_name(container)));
+  if (container->kind == SymKind::kObject)
+    change_outside_container(interpreter, container, "item assignment");
+  throw_break("would_raise",
+              fmt::format("a {} does not support item assignment", type_name(container)));
 }
 
 void delete_item(Interpreter& interpreter, const Sym& container, const Sym& key) {
   if (container->kind == SymKind::kDict) {
-    if (!dict_remove(interpreter, as<DictValue>(container), key)) throw_break("would_raise", "KeyError");
+    if (!dict_remove(interpreter, as<DictValue>(container), key))
+      throw_break("would_raise", "KeyError");
     return;
   }
   if (container->kind == SymKind::kList && key->kind != SymKind::kSlice) {
@@ -496,7 +551,8 @@ Sym length_of(Interpreter& interpreter, const Sym& value) {
     case SymKind::kList:
     case SymKind::kSet:
       return interpreter.integer(static_cast<int64_t>(as<SequenceValue>(value).items.size()));
-    default: break;  // NOLINT: the kinds without a length go on below
+    default:
+      break;  // NOLINT: the kinds without a length go on below
   }
   if (is_dict(value)) return interpreter.integer(dict_length(interpreter, value));
   if (auto* view = dynamic_cast<DictView*>(value.get())) {

@@ -1,5 +1,5 @@
-// Python's operators on symbolic values, whatever their kinds: the one place where `+`, `<`, `in`, `is`,
-// truth and subscription are told apart by operand.
+// Python's operators on symbolic values, whatever their kinds: the one place where `+`, `<`, `in`,
+// `is`, truth and subscription are told apart by operand.
 #pragma once
 
 #include "symbolic/interpreter.h"
@@ -9,13 +9,31 @@ namespace numlift::frame_eval {
 
 // CPython's NB_ numbers, the same in all supported versions; in-place forms are 13 higher.
 enum NbOp : int {
-  kNbAdd = 0, kNbAnd = 1, kNbFloorDivide = 2, kNbLshift = 3, kNbMatrixMultiply = 4, kNbMultiply = 5,
-  kNbRemainder = 6, kNbOr = 7, kNbPower = 8, kNbRshift = 9, kNbSubtract = 10, kNbTrueDivide = 11,
+  kNbAdd = 0,
+  kNbAnd = 1,
+  kNbFloorDivide = 2,
+  kNbLshift = 3,
+  kNbMatrixMultiply = 4,
+  kNbMultiply = 5,
+  kNbRemainder = 6,
+  kNbOr = 7,
+  kNbPower = 8,
+  kNbRshift = 9,
+  kNbSubtract = 10,
+  kNbTrueDivide = 11,
   kNbXor = 12,
 };
-enum CompareIndex : int { kLess = 0, kLessEqual = 1, kEqual = 2, kNotEqual = 3, kGreater = 4, kGreaterEqual = 5 };
+enum CompareIndex : int {
+  kLess = 0,
+  kLessEqual = 1,
+  kEqual = 2,
+  kNotEqual = 3,
+  kGreater = 4,
+  kGreaterEqual = 5
+};
 
-Sym binary_operation(Interpreter& interpreter, int nb_op, bool in_place, const Sym& a, const Sym& b);
+Sym binary_operation(Interpreter& interpreter, int nb_op, bool in_place, const Sym& a,
+                     const Sym& b);
 Sym unary_operation(Interpreter& interpreter, UnaryOp op, const Sym& value);
 Sym compare_operation(Interpreter& interpreter, int compare, const Sym& a, const Sym& b);
 bool is_identical(Interpreter& interpreter, const Sym& a, const Sym& b);

@@ -24,7 +24,8 @@ Sym make_partial(Interpreter&, const CallArguments& arguments) {
 
 Sym call_partial(Interpreter& interpreter, const PartialValue& partial, CallArguments arguments) {
   CallArguments all = partial.arguments;
-  all.positional.insert(all.positional.end(), arguments.positional.begin(), arguments.positional.end());
+  all.positional.insert(all.positional.end(), arguments.positional.begin(),
+                        arguments.positional.end());
   for (auto& [name, value] : arguments.keywords) {
     bool replaced = false;
     for (auto& [own, content] : all.keywords) {
@@ -56,8 +57,9 @@ Sym call_outside_partial(Interpreter& interpreter, const Sym& value, CallArgumen
   Py_ssize_t position = 0;
   while (PyDict_Next(keywords.get(), &position, &key, &item)) {
     partial.arguments.keywords.emplace_back(
-        Ref::create(key), interpreter.tracer.outside(Ref::create(item),
-                                                     Source::dict_item(Source::constant(keywords), key)));
+        Ref::create(key),
+        interpreter.tracer.outside(Ref::create(item),
+                                   Source::dict_item(Source::constant(keywords), key)));
   }
   return call_partial(interpreter, partial, std::move(arguments));
 }

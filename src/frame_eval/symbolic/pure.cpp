@@ -108,70 +108,99 @@ Ref type_of(Interpreter& interpreter, const Sym& value) {
       }
       return result;
     }
-    case SymKind::kArray: return type(PyArray_Type);
+    case SymKind::kArray:
+      return type(PyArray_Type);
     case SymKind::kScalar: {
       const Type& scalar = as<ScalarValue>(value).type;
       if (scalar.value_kind == ValueKind::kNumpyScalar) {
         return Ref::create(numpy_shim::scalar_class_of(scalar.dtype));
       }
       switch (kind_of(scalar.dtype)) {
-        case DTypeKind::kBool: return type(PyBool_Type);
+        case DTypeKind::kBool:
+          return type(PyBool_Type);
         case DTypeKind::kSigned:
-        case DTypeKind::kUnsigned: return type(PyLong_Type);
-        case DTypeKind::kFloat: return type(PyFloat_Type);
-        case DTypeKind::kComplex: return type(PyComplex_Type);
+        case DTypeKind::kUnsigned:
+          return type(PyLong_Type);
+        case DTypeKind::kFloat:
+          return type(PyFloat_Type);
+        case DTypeKind::kComplex:
+          return type(PyComplex_Type);
       }
       NUMLIFT_UNREACHABLE();
     }
-    case SymKind::kSize: return type(PyLong_Type);
+    case SymKind::kSize:
+      return type(PyLong_Type);
     case SymKind::kTuple: {
       const auto& tuple = as<SequenceValue>(value);
       return tuple.named_tuple_class ? tuple.named_tuple_class : type(PyTuple_Type);
     }
-    case SymKind::kList: return type(PyList_Type);
-    case SymKind::kSet: return type(PySet_Type);
-    case SymKind::kDict: return type(PyDict_Type);
-    case SymKind::kSlice: return type(PySlice_Type);
-    case SymKind::kFunction: return type(PyFunction_Type);
+    case SymKind::kList:
+      return type(PyList_Type);
+    case SymKind::kSet:
+      return type(PySet_Type);
+    case SymKind::kDict:
+      return type(PyDict_Type);
+    case SymKind::kSlice:
+      return type(PySlice_Type);
+    case SymKind::kFunction:
+      return type(PyFunction_Type);
     case SymKind::kMethod:
       if (as<MethodValue>(value).function) return type(PyMethod_Type);
       return type(PyCFunction_Type);
     case SymKind::kNull:
     case SymKind::kCell:
-    case SymKind::kIterator: break;
+    case SymKind::kIterator:
+      break;
   }
   throw_break("unsupported_value", "the type of an iterator or cell");
 }
 
 std::string type_name(const Sym& value) {
   switch (value->kind) {
-    case SymKind::kObject: return object_of(value).type()->tp_name;
-    case SymKind::kArray: return "numpy.ndarray";
+    case SymKind::kObject:
+      return object_of(value).type()->tp_name;
+    case SymKind::kArray:
+      return "numpy.ndarray";
     case SymKind::kScalar: {
       const Type& scalar = as<ScalarValue>(value).type;
       if (scalar.value_kind == ValueKind::kNumpyScalar) {
-        return reinterpret_cast<PyTypeObject*>(numpy_shim::scalar_class_of(scalar.dtype).get())->tp_name;
+        return reinterpret_cast<PyTypeObject*>(numpy_shim::scalar_class_of(scalar.dtype).get())
+            ->tp_name;
       }
       switch (kind_of(scalar.dtype)) {
-        case DTypeKind::kBool: return "bool";
+        case DTypeKind::kBool:
+          return "bool";
         case DTypeKind::kSigned:
-        case DTypeKind::kUnsigned: return "int";
-        case DTypeKind::kFloat: return "float";
-        case DTypeKind::kComplex: return "complex";
+        case DTypeKind::kUnsigned:
+          return "int";
+        case DTypeKind::kFloat:
+          return "float";
+        case DTypeKind::kComplex:
+          return "complex";
       }
       NUMLIFT_UNREACHABLE();
     }
-    case SymKind::kSize: return "int";
-    case SymKind::kTuple: return "tuple";
-    case SymKind::kList: return "list";
-    case SymKind::kSet: return "set";
-    case SymKind::kDict: return "dict";
-    case SymKind::kSlice: return "slice";
-    case SymKind::kFunction: return "function";
-    case SymKind::kMethod: return "method";
+    case SymKind::kSize:
+      return "int";
+    case SymKind::kTuple:
+      return "tuple";
+    case SymKind::kList:
+      return "list";
+    case SymKind::kSet:
+      return "set";
+    case SymKind::kDict:
+      return "dict";
+    case SymKind::kSlice:
+      return "slice";
+    case SymKind::kFunction:
+      return "function";
+    case SymKind::kMethod:
+      return "method";
     case SymKind::kNull:
-    case SymKind::kCell: return "cell";
-    case SymKind::kIterator: return "iterator";
+    case SymKind::kCell:
+      return "cell";
+    case SymKind::kIterator:
+      return "iterator";
   }
   NUMLIFT_UNREACHABLE();
 }

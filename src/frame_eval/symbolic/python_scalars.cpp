@@ -26,19 +26,32 @@ Sym computed(Interpreter& interpreter, NodeId node, std::vector<Sym> operands,
 
 Ref python_binary(int nb_op, BorrowedRef a, BorrowedRef b) {
   switch (static_cast<NbOp>(nb_op)) {
-    case kNbAdd: return must(PyNumber_Add(a, b));
-    case kNbAnd: return must(PyNumber_And(a, b));
-    case kNbFloorDivide: return must(PyNumber_FloorDivide(a, b));
-    case kNbLshift: return must(PyNumber_Lshift(a, b));
-    case kNbMatrixMultiply: return must(PyNumber_MatrixMultiply(a, b));
-    case kNbMultiply: return must(PyNumber_Multiply(a, b));
-    case kNbRemainder: return must(PyNumber_Remainder(a, b));
-    case kNbOr: return must(PyNumber_Or(a, b));
-    case kNbPower: return must(PyNumber_Power(a, b, Py_None));
-    case kNbRshift: return must(PyNumber_Rshift(a, b));
-    case kNbSubtract: return must(PyNumber_Subtract(a, b));
-    case kNbTrueDivide: return must(PyNumber_TrueDivide(a, b));
-    case kNbXor: return must(PyNumber_Xor(a, b));
+    case kNbAdd:
+      return must(PyNumber_Add(a, b));
+    case kNbAnd:
+      return must(PyNumber_And(a, b));
+    case kNbFloorDivide:
+      return must(PyNumber_FloorDivide(a, b));
+    case kNbLshift:
+      return must(PyNumber_Lshift(a, b));
+    case kNbMatrixMultiply:
+      return must(PyNumber_MatrixMultiply(a, b));
+    case kNbMultiply:
+      return must(PyNumber_Multiply(a, b));
+    case kNbRemainder:
+      return must(PyNumber_Remainder(a, b));
+    case kNbOr:
+      return must(PyNumber_Or(a, b));
+    case kNbPower:
+      return must(PyNumber_Power(a, b, Py_None));
+    case kNbRshift:
+      return must(PyNumber_Rshift(a, b));
+    case kNbSubtract:
+      return must(PyNumber_Subtract(a, b));
+    case kNbTrueDivide:
+      return must(PyNumber_TrueDivide(a, b));
+    case kNbXor:
+      return must(PyNumber_Xor(a, b));
   }
   NUMLIFT_UNREACHABLE();
 }
@@ -110,7 +123,8 @@ NodeId complex_operand(Interpreter& interpreter, const Sym& value) {
     const Py_complex number = PyComplex_AsCComplex(object_of(value));
     return interpreter.tracer.append(
         Op::kConstant, {},
-        ConstantAttr{make_scalar(DType::kComplex128, std::complex<double>(number.real, number.imag))},
+        ConstantAttr{
+            make_scalar(DType::kComplex128, std::complex<double>(number.real, number.imag))},
         py_scalar_type(DType::kComplex128));
   }
   if (value->kind == SymKind::kScalar && is_complex(as<ScalarValue>(value).type.dtype)) {
@@ -131,8 +145,8 @@ Sym binary_by_value(Interpreter& interpreter, int nb_op, const Sym& a, const Sym
 
 // ---- ints
 
-// Python's ints have no bounds, size expressions have: an entry guard keeps calls out whose values do not
-// fit, and a value that does not fit now throws.
+// Python's ints have no bounds, size expressions have: an entry guard keeps calls out whose values
+// do not fit, and a value that does not fit now throws.
 Sym checked_size(Interpreter& interpreter, const SizeExpr& expr) {
   Tracer& tracer = interpreter.tracer;
   Sym result = tracer.new_size(expr);
@@ -148,9 +162,10 @@ Sym checked_size(Interpreter& interpreter, const SizeExpr& expr) {
   if (!size.evaluate(graph.symbol_hints())) throw SizeOverflowError();
   SizeGuard guard{SizeGuard::Relation::kLessEqual, size, std::numeric_limits<int64_t>::max(),
                   "it fits in 64 bits at " + interpreter.location_text()};
-  const bool known = std::any_of(graph.size_guards.begin(), graph.size_guards.end(), [&](const SizeGuard& g) {
-    return g.relation == guard.relation && g.left == guard.left && g.right == guard.right;
-  });
+  const bool known =
+      std::any_of(graph.size_guards.begin(), graph.size_guards.end(), [&](const SizeGuard& g) {
+        return g.relation == guard.relation && g.left == guard.left && g.right == guard.right;
+      });
   if (!known) graph.size_guards.push_back(std::move(guard));
   return result;
 }
@@ -165,9 +180,12 @@ std::optional<Sym> size_binary(Interpreter& interpreter, int nb_op, const SizeEx
   };
   const auto shift = b.constant();
   switch (static_cast<NbOp>(nb_op)) {
-    case kNbAdd: return checked_size(interpreter, a + b);
-    case kNbSubtract: return checked_size(interpreter, a - b);
-    case kNbMultiply: return checked_size(interpreter, a * b);
+    case kNbAdd:
+      return checked_size(interpreter, a + b);
+    case kNbSubtract:
+      return checked_size(interpreter, a - b);
+    case kNbMultiply:
+      return checked_size(interpreter, a * b);
     case kNbFloorDivide:
       check_divisor();
       return checked_size(interpreter, SizeExpr::floor_div(a, b));
@@ -190,7 +208,8 @@ std::optional<Sym> size_binary(Interpreter& interpreter, int nb_op, const SizeEx
     case kNbOr:
     case kNbXor:
     case kNbMatrixMultiply:
-    case kNbTrueDivide: return std::nullopt;
+    case kNbTrueDivide:
+      return std::nullopt;
   }
   NUMLIFT_UNREACHABLE();
 }
@@ -208,10 +227,9 @@ Sym size_true_divide(Interpreter& interpreter, const Sym& a, const Sym& b) {
       return binary_by_value(interpreter, kNbTrueDivide, a, b, "division of large ints");
     }
   }
-  const NodeId quotient =
-      scalar_node(interpreter, Op::kDivide,
-                  {float_operand(interpreter, a), float_operand(interpreter, b)}, DType::kFloat64,
-                  kFpNone);
+  const NodeId quotient = scalar_node(
+      interpreter, Op::kDivide, {float_operand(interpreter, a), float_operand(interpreter, b)},
+      DType::kFloat64, kFpNone);
   return computed(interpreter, quotient, {a, b}, [](std::span<const Ref> values) {
     return python_binary(kNbTrueDivide, values[0], values[1]);
   });
@@ -241,12 +259,24 @@ std::optional<Sym> float_binary(Interpreter& interpreter, int nb_op, const Sym& 
   uint8_t checks = kFpNone;
   Op op;
   switch (static_cast<NbOp>(nb_op)) {
-    case kNbAdd: op = Op::kAdd; break;
-    case kNbSubtract: op = Op::kSubtract; break;
-    case kNbMultiply: op = Op::kMultiply; break;
-    case kNbTrueDivide: op = Op::kDivide; break;
-    case kNbFloorDivide: op = Op::kFloorDivide; break;
-    case kNbRemainder: op = Op::kRemainder; break;
+    case kNbAdd:
+      op = Op::kAdd;
+      break;
+    case kNbSubtract:
+      op = Op::kSubtract;
+      break;
+    case kNbMultiply:
+      op = Op::kMultiply;
+      break;
+    case kNbTrueDivide:
+      op = Op::kDivide;
+      break;
+    case kNbFloorDivide:
+      op = Op::kFloorDivide;
+      break;
+    case kNbRemainder:
+      op = Op::kRemainder;
+      break;
     case kNbPower:  // 0 ** -1 raises, (-8) ** 0.5 is complex, 1e300 ** 2 raises
       op = Op::kPower;
       checks = kFpAll;
@@ -256,14 +286,15 @@ std::optional<Sym> float_binary(Interpreter& interpreter, int nb_op, const Sym& 
     case kNbMatrixMultiply:
     case kNbOr:
     case kNbRshift:
-    case kNbXor: return std::nullopt;
+    case kNbXor:
+      return std::nullopt;
   }
   if (op == Op::kDivide || op == Op::kFloorDivide || op == Op::kRemainder) {
     check_nonzero(interpreter, b);
   }
-  const NodeId node = scalar_node(interpreter, op,
-                                  {float_operand(interpreter, a), float_operand(interpreter, b)},
-                                  DType::kFloat64, checks);
+  const NodeId node =
+      scalar_node(interpreter, op, {float_operand(interpreter, a), float_operand(interpreter, b)},
+                  DType::kFloat64, checks);
   return computed(interpreter, node, {a, b}, [nb_op](std::span<const Ref> values) {
     return python_binary(nb_op, values[0], values[1]);
   });
@@ -346,7 +377,8 @@ Sym specialize_number(Interpreter& interpreter, const Sym& value, const std::str
   if (!number->now) {
     std::vector<Ref> values;
     for (const Sym& operand : number->operands) {
-      Sym known = is_runtime_number(operand) ? specialize_number(interpreter, operand, reason) : operand;
+      Sym known =
+          is_runtime_number(operand) ? specialize_number(interpreter, operand, reason) : operand;
       auto real = pure_constant(interpreter, known, "its value is used");
       NUMLIFT_CHECK(real.has_value(), "a specialised number is no constant");
       values.push_back(std::move(*real));
@@ -385,12 +417,16 @@ Sym number_unary(Interpreter& interpreter, NumberUnary op, const Sym& a) {
     const SizeExpr& expr = as<SizeValue>(a).expr;
     try {
       switch (op) {
-        case NumberUnary::kNegative: return checked_size(interpreter, -expr);
-        case NumberUnary::kPositive: return a;
-        case NumberUnary::kInvert: return checked_size(interpreter, -expr - SizeExpr(1));
+        case NumberUnary::kNegative:
+          return checked_size(interpreter, -expr);
+        case NumberUnary::kPositive:
+          return a;
+        case NumberUnary::kInvert:
+          return checked_size(interpreter, -expr - SizeExpr(1));
         case NumberUnary::kAbsolute:
           return tracer.decide_less(expr, 0, "abs() at " + interpreter.location_text())
-                     ? checked_size(interpreter, -expr) : a;
+                     ? checked_size(interpreter, -expr)
+                     : a;
       }
     } catch (const SizeOverflowError&) {
       // Its value is taken instead.
@@ -401,10 +437,14 @@ Sym number_unary(Interpreter& interpreter, NumberUnary op, const Sym& a) {
     Sym known = concrete(interpreter, a, "an operator on a Python number");
     Ref value = *pure_constant(interpreter, known, "its value is used");
     switch (op) {
-      case NumberUnary::kNegative: return tracer.constant(must(PyNumber_Negative(value.get())));
-      case NumberUnary::kPositive: return tracer.constant(must(PyNumber_Positive(value.get())));
-      case NumberUnary::kInvert: return tracer.constant(must(PyNumber_Invert(value.get())));
-      case NumberUnary::kAbsolute: return tracer.constant(must(PyNumber_Absolute(value.get())));
+      case NumberUnary::kNegative:
+        return tracer.constant(must(PyNumber_Negative(value.get())));
+      case NumberUnary::kPositive:
+        return tracer.constant(must(PyNumber_Positive(value.get())));
+      case NumberUnary::kInvert:
+        return tracer.constant(must(PyNumber_Invert(value.get())));
+      case NumberUnary::kAbsolute:
+        return tracer.constant(must(PyNumber_Absolute(value.get())));
     }
   }
   const bool negative = op == NumberUnary::kNegative;
@@ -421,18 +461,26 @@ Sym number_compare(Interpreter& interpreter, int compare, const Sym& a, const Sy
   if (x && y) {
     const std::string reason = "comparison of ints at " + interpreter.location_text();
     switch (static_cast<CompareIndex>(compare)) {
-      case kLess: return interpreter.boolean(tracer.decide_less(*x, *y, reason));
-      case kLessEqual: return interpreter.boolean(tracer.decide_less_equal(*x, *y, reason));
-      case kEqual: return interpreter.boolean(tracer.decide_equal(*x, *y, reason));
-      case kNotEqual: return interpreter.boolean(!tracer.decide_equal(*x, *y, reason));
-      case kGreater: return interpreter.boolean(tracer.decide_less(*y, *x, reason));
-      case kGreaterEqual: return interpreter.boolean(tracer.decide_less_equal(*y, *x, reason));
+      case kLess:
+        return interpreter.boolean(tracer.decide_less(*x, *y, reason));
+      case kLessEqual:
+        return interpreter.boolean(tracer.decide_less_equal(*x, *y, reason));
+      case kEqual:
+        return interpreter.boolean(tracer.decide_equal(*x, *y, reason));
+      case kNotEqual:
+        return interpreter.boolean(!tracer.decide_equal(*x, *y, reason));
+      case kGreater:
+        return interpreter.boolean(tracer.decide_less(*y, *x, reason));
+      case kGreaterEqual:
+        return interpreter.boolean(tracer.decide_less_equal(*y, *x, reason));
     }
     NUMLIFT_UNREACHABLE();
   }
   if (can_specialize(a) && can_specialize(b)) {
-    auto left = pure_constant(interpreter, concrete(interpreter, a, "a comparison"), "a comparison");
-    auto right = pure_constant(interpreter, concrete(interpreter, b, "a comparison"), "a comparison");
+    auto left =
+        pure_constant(interpreter, concrete(interpreter, a, "a comparison"), "a comparison");
+    auto right =
+        pure_constant(interpreter, concrete(interpreter, b, "a comparison"), "a comparison");
     return interpreter.boolean(python_compare(*left, *right, compare));
   }
   const DType left = dtype_of_number(a), right = dtype_of_number(b);
@@ -445,13 +493,14 @@ Sym number_compare(Interpreter& interpreter, int compare, const Sym& a, const Sy
   // An int is compared exactly by Python: as a double only where that holds it exactly.
   for (const Sym* operand : {&a, &b}) {
     auto value = is_constant_int(*operand) ? constant_double(*operand) : std::nullopt;
-    if (value && std::abs(*value) > 0x1p53) throw_break("data_dependent", "comparison with a large int");
+    if (value && std::abs(*value) > 0x1p53)
+      throw_break("data_dependent", "comparison with a large int");
   }
-  static constexpr Op kOps[] = {Op::kLess, Op::kLessEqual, Op::kEqual,
-                                Op::kNotEqual, Op::kGreater, Op::kGreaterEqual};
-  return tracer.new_scalar(scalar_node(interpreter, kOps[compare],
-                                       {float_operand(interpreter, a), float_operand(interpreter, b)},
-                                       DType::kBool, kFpNone));
+  static constexpr Op kOps[] = {Op::kLess,     Op::kLessEqual, Op::kEqual,
+                                Op::kNotEqual, Op::kGreater,   Op::kGreaterEqual};
+  return tracer.new_scalar(scalar_node(
+      interpreter, kOps[compare], {float_operand(interpreter, a), float_operand(interpreter, b)},
+      DType::kBool, kFpNone));
 }
 
 bool number_truth(Interpreter& interpreter, const Sym& value, const std::string& reason) {
@@ -471,16 +520,17 @@ Sym number_convert(Interpreter& interpreter, PyTypeObject* type, const Sym& valu
   }
   if (type == &PyFloat_Type && !is_complex(dtype)) {
     if (dtype == DType::kFloat64) return value;
-    return computed(interpreter, float_operand(interpreter, value), {value},
-                    [](std::span<const Ref> values) { return must(PyNumber_Float(values[0].get())); });
+    return computed(
+        interpreter, float_operand(interpreter, value), {value},
+        [](std::span<const Ref> values) { return must(PyNumber_Float(values[0].get())); });
   }
   if (type == &PyComplex_Type) {
     if (is_complex(dtype)) return value;
-    return computed(interpreter, complex_operand(interpreter, value), {value},
-                    [](std::span<const Ref> values) {
-                      return must(PyObject_CallOneArg(
-                          reinterpret_cast<PyObject*>(&PyComplex_Type), values[0].get()));
-                    });
+    return computed(
+        interpreter, complex_operand(interpreter, value), {value}, [](std::span<const Ref> values) {
+          return must(
+              PyObject_CallOneArg(reinterpret_cast<PyObject*>(&PyComplex_Type), values[0].get()));
+        });
   }
   if (type == &PyLong_Type && dtype == DType::kInt64) return value;
   Sym known = concrete(interpreter, value, "a conversion of a Python number");

@@ -5,8 +5,8 @@
 namespace numlift::frame_eval {
 
 void store_outside_attribute(Interpreter&, const Sym& owner, BorrowedRef name, const Sym&) {
-  throw_break("side_effect", fmt::format("attribute '{}' of a {} is set", utf8_text(name),
-                                         type_name(owner)));
+  throw_break("side_effect",
+              fmt::format("attribute '{}' of a {} is set", utf8_text(name), type_name(owner)));
 }
 
 void store_global(Interpreter&, BorrowedRef name) {
@@ -19,7 +19,8 @@ void store_outside_cell(Interpreter&, BorrowedRef name) {
 }
 
 void change_outside_container(Interpreter&, const Sym& container, const std::string& what) {
-  throw_break("side_effect", fmt::format("a {} from outside is changed by {}", type_name(container), what));
+  throw_break("side_effect",
+              fmt::format("a {} from outside is changed by {}", type_name(container), what));
 }
 
 }  // namespace numlift::frame_eval

@@ -1,13 +1,13 @@
-// Changes of objects that existed before the call. None is traced yet: each kind leaves the graph here, and
-// here a log that is replayed after the program will hook in.
+// Changes of objects that existed before the call. None is traced yet: each kind leaves the graph
+// here, and here a log that is replayed after the program will hook in.
 #pragma once
 
 #include "symbolic/interpreter.h"
 
 namespace numlift::frame_eval {
 
-[[noreturn]] void store_outside_attribute(Interpreter& interpreter, const Sym& owner, BorrowedRef name,
-                                          const Sym& value);
+[[noreturn]] void store_outside_attribute(Interpreter& interpreter, const Sym& owner,
+                                          BorrowedRef name, const Sym& value);
 [[noreturn]] void store_global(Interpreter& interpreter, BorrowedRef name);
 [[noreturn]] void store_outside_cell(Interpreter& interpreter, BorrowedRef name);
 // list.append, dict.update, obj[key] = value, del obj[key], …

@@ -26,7 +26,8 @@ std::vector<Sym> sort_items(Interpreter& interpreter, const std::vector<Sym>& it
   Ref keys = checked(PyList_New(0));
   for (const Sym& item : items) {
     Sym key = key_function ? call_value(interpreter, key_function, {{item}, {}}) : item;
-    auto real = interpreter.tracer.as_deep_constant(key, "sorted at " + interpreter.location_text());
+    auto real =
+        interpreter.tracer.as_deep_constant(key, "sorted at " + interpreter.location_text());
     if (!real || !is_pure(*real)) {
       throw_break("data_dependent", "sorting by values of type " + type_name(key));
     }
@@ -40,12 +41,13 @@ std::vector<Sym> sort_items(Interpreter& interpreter, const std::vector<Sym>& it
   }
   Ref sort = checked(PyObject_GetAttrString(positions.get(), "sort"));
   Ref none = checked(PyTuple_New(0));
-  Ref options = checked(Py_BuildValue("{s:O,s:O}", "key", get_key.get(), "reverse",
-                                      reverse ? Py_True : Py_False));
+  Ref options = checked(
+      Py_BuildValue("{s:O,s:O}", "key", get_key.get(), "reverse", reverse ? Py_True : Py_False));
   must(PyObject_Call(sort.get(), none.get(), options.get()));
   std::vector<Sym> result;
   for (size_t i = 0; i < items.size(); ++i) {
-    result.push_back(items[PyLong_AsSize_t(PyList_GET_ITEM(positions.get(), static_cast<Py_ssize_t>(i)))]);
+    result.push_back(
+        items[PyLong_AsSize_t(PyList_GET_ITEM(positions.get(), static_cast<Py_ssize_t>(i)))]);
   }
   return result;
 }

@@ -63,7 +63,8 @@ Sym special_method(Interpreter& interpreter, const Sym& self, const char* name,
   if (!function) return nullptr;
   Sym result = call_special(interpreter, function, self, std::move(arguments));
   if (is_not_implemented(result)) {
-    throw_break("unsupported_value", fmt::format("{} of a {} gives NotImplemented", name, type_name(self)));
+    throw_break("unsupported_value",
+                fmt::format("{} of a {} gives NotImplemented", name, type_name(self)));
   }
   return result;
 }
@@ -92,7 +93,8 @@ Sym binary_special_method(Interpreter& interpreter, int nb_op, bool in_place, co
     if (right && Py_TYPE(object_of(b).get()) == Py_TYPE(object_of(a).get())) return nullptr;
   } else if (is_numpy_value(a)) {
     // Whether NumPy gives way to the other operand depends on its __array_ufunc__ and priority.
-    throw_break("unsupported_value", fmt::format("an operator between NumPy and a {}", type_name(b)));
+    throw_break("unsupported_value",
+                fmt::format("an operator between NumPy and a {}", type_name(b)));
   }
   if (right) {
     if (Sym function = find_special(interpreter, b, names.reflected)) {

@@ -130,7 +130,8 @@ void Tracer::store(ArrayValue& target, NodeId value) {
 namespace {
 
 // Tells sources apart, where their text may not: two modules have a global of one name, two classes
-// print alike. Strings count by content, all other objects by identity (they are alive: sources hold them).
+// print alike. Strings count by content, all other objects by identity (they are alive: sources
+// hold them).
 std::string source_key(const Source& source) {
   auto object_key = [](const Ref& object) -> std::string {
     if (!object) return "";
@@ -187,24 +188,24 @@ Sym Tracer::open_array(BorrowedRef object, SourcePtr source) {
     if ((array_class.size_one >> axis) & 1) {
       dims[axis] = 1;
     } else {
-      dims[axis] = SizeExpr::symbol(
-          new_symbol(SymbolKind::kDim, input, static_cast<uint32_t>(axis), PyArray_DIM(present, static_cast<int>(axis))));
+      dims[axis] = SizeExpr::symbol(new_symbol(SymbolKind::kDim, input, static_cast<uint32_t>(axis),
+                                               PyArray_DIM(present, static_cast<int>(axis))));
     }
   }
-  // Strides follow from the sizes for contiguous arrays; else they are symbols, all but the innermost
-  // one when it is the item size.
+  // Strides follow from the sizes for contiguous arrays; else they are symbols, all but the
+  // innermost one when it is the item size.
   using Layout = guards::ArrayClass::Layout;
   const int64_t item = item_size(array_class.dtype);
   auto stride_symbol = [&](size_t axis) {
-    return SizeExpr::symbol(
-        new_symbol(SymbolKind::kStride, input, static_cast<uint32_t>(axis), PyArray_STRIDE(present, static_cast<int>(axis))));
+    return SizeExpr::symbol(new_symbol(SymbolKind::kStride, input, static_cast<uint32_t>(axis),
+                                       PyArray_STRIDE(present, static_cast<int>(axis))));
   };
   SizeExpr step = item;
   for (size_t k = 0; k < rank; ++k) {
     const size_t axis = array_class.layout == Layout::kF ? k : rank - 1 - k;
     const bool strided = array_class.layout == Layout::kStrided;
-    const bool unit = strided && array_class.unit_inner &&
-                      !array_class.stride_order.empty() && array_class.stride_order.back() == axis;
+    const bool unit = strided && array_class.unit_inner && !array_class.stride_order.empty() &&
+                      array_class.stride_order.back() == axis;
     if (unit) {
       strides[axis] = item;
     } else if (strided) {
@@ -248,7 +249,8 @@ Sym Tracer::open_int(BorrowedRef object, SourcePtr source) {
   int overflow = 0;
   const long long value = PyLong_AsLongLongAndOverflow(object, &overflow);
   if (overflow != 0) {
-    guard(source, guards::EqualsConstant{Ref::create(object)}, "an int beyond 64 bits is a constant");
+    guard(source, guards::EqualsConstant{Ref::create(object)},
+          "an int beyond 64 bits is a constant");
     auto big = std::make_shared<ObjectValue>(Ref::create(object));
     big->source = source;
     return big;
@@ -259,8 +261,8 @@ Sym Tracer::open_int(BorrowedRef object, SourcePtr source) {
   state_->input_objects.push_back(Ref::create(object));
   state_->storages.push_back(nullptr);
   state_->array_guards.push_back(0);
-  auto size = std::make_shared<SizeValue>(
-      SizeExpr::symbol(new_symbol(SymbolKind::kInt, input, 0, value)));
+  auto size =
+      std::make_shared<SizeValue>(SizeExpr::symbol(new_symbol(SymbolKind::kInt, input, 0, value)));
   size->source = source;
   return size;
 }
@@ -298,7 +300,8 @@ Sym Tracer::outside(Ref object, SourcePtr source) {
       auto tuple = std::make_shared<SequenceValue>(SymKind::kTuple);
       tuple->object = object;
       for (Py_ssize_t i = 0; i < length; ++i) {
-        tuple->items.push_back(outside(Ref::create(PyTuple_GET_ITEM(raw, i)), Source::item(source, i)));
+        tuple->items.push_back(
+            outside(Ref::create(PyTuple_GET_ITEM(raw, i)), Source::item(source, i)));
       }
       return tuple;
     }
@@ -363,7 +366,8 @@ std::optional<Ref> Tracer::as_deep_constant(const Sym& value, const std::string&
     case SymKind::kSize:
       return checked(PyLong_FromLongLong(specialize(static_cast<SizeValue&>(*value).expr, reason)));
     case SymKind::kScalar: {
-      if (static_cast<ScalarValue&>(*value).type.value_kind != ValueKind::kPyScalar) return std::nullopt;
+      if (static_cast<ScalarValue&>(*value).type.value_kind != ValueKind::kPyScalar)
+        return std::nullopt;
       return as_constant(specialize_value(value, reason), reason);
     }
     case SymKind::kTuple:
@@ -415,8 +419,8 @@ std::optional<Ref> Tracer::as_deep_constant(const Sym& value, const std::string&
 
 Sym Tracer::specialize_value(const Sym& value, const std::string& reason) {
   if (value->kind == SymKind::kSize) {
-    return constant(checked(
-        PyLong_FromLongLong(specialize(static_cast<SizeValue&>(*value).expr, reason))));
+    return constant(
+        checked(PyLong_FromLongLong(specialize(static_cast<SizeValue&>(*value).expr, reason))));
   }
   if (value->kind != SymKind::kScalar) return value;
   // Every run-time number that it is computed from is guarded to be what it is now.
@@ -427,7 +431,8 @@ Sym Tracer::specialize_value(const Sym& value, const std::string& reason) {
     pending.pop_back();
     if (!seen.insert(id).second) continue;
     const Node& node = graph_.node(id);
-    if (node.type.value_kind == ValueKind::kArray || op_info(node.op).op_class == OpClass::kExtern ||
+    if (node.type.value_kind == ValueKind::kArray ||
+        op_info(node.op).op_class == OpClass::kExtern ||
         op_info(node.op).op_class == OpClass::kReduction) {
       throw_break("data_dependent", reason);
     }

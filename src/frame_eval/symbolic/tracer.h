@@ -1,8 +1,8 @@
 // The state of one trace: graph, guards, inputs; what handlers build with.
 //
-// A handler that cannot go on throws Break; the interpreter turns it into a TraceBreak for the whole
-// call. (Results as values everywhere else; here an exception, since a break leaves any depth of
-// inlined frames and helpers at once and nothing between can do anything about it.)
+// A handler that cannot go on throws Break; the interpreter turns it into a TraceBreak for the
+// whole call. (Results as values everywhere else; here an exception, since a break leaves any depth
+// of inlined frames and helpers at once and nothing between can do anything about it.)
 #pragma once
 
 #include "numlift/py/python.h"
@@ -24,8 +24,8 @@ struct Break {
 };
 [[noreturn]] void throw_break(std::string category, std::string reason);
 
-// What an extern call's array results promise about their sizes. kGuess: a size that equals one of the
-// operands' sizes (or 1) now is taken to be that size, which the program checks at run time.
+// What an extern call's array results promise about their sizes. kGuess: a size that equals one of
+// the operands' sizes (or 1) now is taken to be that size, which the program checks at run time.
 enum class ExternDims : uint8_t { kGuess, kUnknown };
 
 class Tracer {
@@ -46,12 +46,13 @@ class Tracer {
   Sym new_size(SizeExpr expr);  // a constant expression gives a plain int object
   // A view of `base` by one more step; `strides` in bytes as NumPy would have them.
   Sym new_view(const ArrayValue& base, ViewStep step, std::vector<SizeExpr> strides);
-  // target[...] = value for all of target's elements: value has target's dims (or rank 0) and dtype.
+  // target[...] = value for all of target's elements: value has target's dims (or rank 0) and
+  // dtype.
   void store(ArrayValue& target, NodeId value);
 
   // ---- decisions on sizes: proven, or answered by the values seen now and guarded.
   bool decide_equal(const SizeExpr& a, const SizeExpr& b, const std::string& reason);
-  bool decide_less(const SizeExpr& a, const SizeExpr& b, const std::string& reason);        // a < b
+  bool decide_less(const SizeExpr& a, const SizeExpr& b, const std::string& reason);  // a < b
   bool decide_less_equal(const SizeExpr& a, const SizeExpr& b, const std::string& reason);
   int64_t specialize(const SizeExpr& expr, const std::string& reason);  // guarded to be this value
   int64_t hint(const SizeExpr& expr) const;
@@ -61,11 +62,14 @@ class Tracer {
   SizeExpr simplify(const SizeExpr& expr) const;
 
   // ---- constants and outside objects
-  Sym constant(Ref object);                      // no source: never guarded
-  Sym outside(Ref object, guards::SourcePtr source);  // array, number, tuple, … by its type; guards what it must
+  Sym constant(Ref object);  // no source: never guarded
+  Sym outside(
+      Ref object,
+      guards::SourcePtr source);  // array, number, tuple, … by its type; guards what it must
   void guard(guards::SourcePtr source, guards::Predicate predicate, std::string reason);
   // The real object when the value is one that is the same in every call that meets the guards
-  // (adds the identity or equality guard for it); nullopt for run-time values and tracked containers.
+  // (adds the identity or equality guard for it); nullopt for run-time values and tracked
+  // containers.
   std::optional<Ref> as_constant(const Sym& value, const std::string& reason);
   // As as_constant, and containers of constants are built for real (axis=(0, 1)); run-time Python
   // numbers in them are specialised.
@@ -74,14 +78,16 @@ class Tracer {
   Sym specialize_value(const Sym& value, const std::string& reason);
 
   // ---- externs: calls `callable` at run time with these values.
-  // The result's structure, dtypes and ranks are learned by calling it now on the present values of its
-  // arguments (pure callables only, with warnings and FP conditions silenced); the program checks them.
+  // The result's structure, dtypes and ranks are learned by calling it now on the present values of
+  // its arguments (pure callables only, with warnings and FP conditions silenced); the program
+  // checks them.
   Sym extern_call(BorrowedRef callable, std::span<const Sym> args,
                   std::span<const std::pair<Ref, Sym>> kwargs, const std::string& name,
                   ExternDims dims = ExternDims::kGuess);
 
   // ---- present values: what a value is in this very call (runs the graph's slow back end on the
-  // prefix it needs). Nothing random, nothing with effects is ever run. Throws Break when not possible.
+  // prefix it needs). Nothing random, nothing with effects is ever run. Throws Break when not
+  // possible.
   Ref present_value(const Sym& value);
 
   // ---- where the trace is now

@@ -34,8 +34,10 @@ class SilencedNumpy {
   ~SilencedNumpy() {
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback);
-    Ref a = Ref::steal(PyObject_CallMethod(warnings_.get(), "__exit__", "OOO", Py_None, Py_None, Py_None));
-    Ref b = Ref::steal(PyObject_CallMethod(errstate_.get(), "__exit__", "OOO", Py_None, Py_None, Py_None));
+    Ref a = Ref::steal(
+        PyObject_CallMethod(warnings_.get(), "__exit__", "OOO", Py_None, Py_None, Py_None));
+    Ref b = Ref::steal(
+        PyObject_CallMethod(errstate_.get(), "__exit__", "OOO", Py_None, Py_None, Py_None));
     PyErr_Restore(type, value, traceback);
   }
   SilencedNumpy(const SilencedNumpy&) = delete;
@@ -49,10 +51,12 @@ std::string current_error_text() {
   PyObject *type, *value, *traceback;
   PyErr_Fetch(&type, &value, &traceback);
   PyErr_NormalizeException(&type, &value, &traceback);
-  Ref owned_type = Ref::steal(type), owned_value = Ref::steal(value), owned_traceback = Ref::steal(traceback);
+  Ref owned_type = Ref::steal(type), owned_value = Ref::steal(value),
+      owned_traceback = Ref::steal(traceback);
   Ref text = Ref::steal(owned_value ? PyObject_Str(owned_value.get()) : nullptr);
   const char* utf8 = text ? PyUnicode_AsUTF8(text.get()) : nullptr;
-  std::string name = owned_type ? reinterpret_cast<PyTypeObject*>(owned_type.get())->tp_name : "error";
+  std::string name =
+      owned_type ? reinterpret_cast<PyTypeObject*>(owned_type.get())->tp_name : "error";
   std::string result = utf8 ? fmt::format("{}: {}", name, utf8) : name;
   PyErr_Clear();
   return result;
@@ -75,7 +79,8 @@ class ExternCall {
   ExternCall(Tracer& tracer, std::string name, ExternDims dims)
       : tracer_(tracer), name_(std::move(name)), dims_(dims) {}
 
-  Sym run(BorrowedRef callable, std::span<const Sym> args, std::span<const std::pair<Ref, Sym>> kwargs) {
+  Sym run(BorrowedRef callable, std::span<const Sym> args,
+          std::span<const std::pair<Ref, Sym>> kwargs) {
     recipe_.callable = Ref::create(callable);
     for (const Sym& arg : args) recipe_.arguments.push_back(argument(arg));
     if (!kwargs.empty()) {
@@ -156,7 +161,8 @@ class ExternCall {
     auto constant = tracer_.as_constant(value, "argument of " + name_);
     if (!constant || PyCallable_Check(constant->get()) > 0 || !is_plain(constant->get())) {
       if (!constant || !PyType_Check(constant->get())) {
-        throw_break("unsupported_numpy", name_ + " with an argument that is no array or plain constant");
+        throw_break("unsupported_numpy",
+                    name_ + " with an argument that is no array or plain constant");
       }
     }
     RecipeNode node;
@@ -168,9 +174,10 @@ class ExternCall {
   // Constants whose use runs no code of the user.
   static bool is_plain(PyObject* object) {
     return object == Py_None || object == Py_Ellipsis || PyBool_Check(object) ||
-           PyLong_CheckExact(object) || PyFloat_CheckExact(object) || PyComplex_CheckExact(object) ||
-           PyUnicode_CheckExact(object) || PyBytes_CheckExact(object) || PyTuple_CheckExact(object) ||
-           PyArray_DescrCheck(object) || PyArray_IsScalar(object, Number) || PyType_Check(object) ||
+           PyLong_CheckExact(object) || PyFloat_CheckExact(object) ||
+           PyComplex_CheckExact(object) || PyUnicode_CheckExact(object) ||
+           PyBytes_CheckExact(object) || PyTuple_CheckExact(object) || PyArray_DescrCheck(object) ||
+           PyArray_IsScalar(object, Number) || PyType_Check(object) ||
            PyArray_IsScalar(object, Bool);
   }
 
@@ -206,7 +213,8 @@ class ExternCall {
     PyObject* object = now.get();
     if (PyTuple_Check(object) || PyList_CheckExact(object)) {
       const bool named = PyTuple_Check(object) && !PyTuple_CheckExact(object);
-      auto sequence = std::make_shared<SequenceValue>(PyTuple_Check(object) ? SymKind::kTuple : SymKind::kList);
+      auto sequence =
+          std::make_shared<SequenceValue>(PyTuple_Check(object) ? SymKind::kTuple : SymKind::kList);
       if (named) {
         if (!PyObject_HasAttrString(object, "_fields")) {
           throw_break("unsupported_numpy", name_ + " returns a " + Py_TYPE(object)->tp_name);
@@ -230,8 +238,10 @@ class ExternCall {
     Type type;
     if (numpy_shim::is_exact_ndarray(object)) {
       PyArrayObject* array = numpy_shim::as_array(object);
-      const auto dtype = numpy_shim::dtype_of_descr(reinterpret_cast<PyObject*>(PyArray_DESCR(array)));
-      if (!dtype) throw_break("unsupported_numpy", name_ + " returns an array of an unsupported dtype");
+      const auto dtype =
+          numpy_shim::dtype_of_descr(reinterpret_cast<PyObject*>(PyArray_DESCR(array)));
+      if (!dtype)
+        throw_break("unsupported_numpy", name_ + " returns an array of an unsupported dtype");
       for (const Ref& operand : present_operands_) {
         if (PyArray_Check(operand.get()) && memory_owner(operand.get()) == memory_owner(object)) {
           throw_break("unsupported_numpy", name_ + " returns a view of its argument");
@@ -242,7 +252,8 @@ class ExternCall {
       }
       std::vector<SizeExpr> dims;
       for (int axis = 0; axis < PyArray_NDIM(array); ++axis) {
-        dims.push_back(result_dim(PyArray_DIM(array, axis), next_item, static_cast<uint32_t>(axis)));
+        dims.push_back(
+            result_dim(PyArray_DIM(array, axis), next_item, static_cast<uint32_t>(axis)));
       }
       type = array_type(*dtype, std::move(dims));
     } else if (auto dtype = numpy_shim::dtype_of_scalar_class(Py_TYPE(object))) {
@@ -261,7 +272,8 @@ class ExternCall {
     const NodeId item = tracer_.append(Op::kExternItem, {node_}, ExternItemAttr{*path}, type);
     if (type.value_kind == ValueKind::kArray) {
       Sym value = tracer_.new_array(item);
-      static_cast<ArrayValue&>(*value).writeable = PyArray_ISWRITEABLE(numpy_shim::as_array(object));
+      static_cast<ArrayValue&>(*value).writeable =
+          PyArray_ISWRITEABLE(numpy_shim::as_array(object));
       return value;
     }
     return tracer_.new_scalar(item);
@@ -284,11 +296,10 @@ Sym Tracer::extern_call(BorrowedRef callable, std::span<const Sym> args,
 
 Ref Tracer::present_node(NodeId id) {
   // A runner of its own each time: the graph has grown since. What it computed is kept by node.
-  numpy_shim::GraphRunner runner(
-      graph_, state_->input_objects, graph_.symbol_hints(),
-      [this](uint32_t call, const std::vector<Ref>& operands) {
-        return checked(call_extern(state_->externs[call], operands));
-      });
+  numpy_shim::GraphRunner runner(graph_, state_->input_objects, graph_.symbol_hints(),
+                                 [this](uint32_t call, const std::vector<Ref>& operands) {
+                                   return checked(call_extern(state_->externs[call], operands));
+                                 });
   runner.adopt(std::move(state_->present));
   SilencedNumpy silenced;
   Ref value = runner.result(id);
@@ -298,12 +309,16 @@ Ref Tracer::present_node(NodeId id) {
 
 Ref Tracer::present_value(const Sym& value) {
   switch (value->kind) {
-    case SymKind::kArray: return present_node(read(static_cast<ArrayValue&>(*value)));
-    case SymKind::kScalar: return present_node(static_cast<ScalarValue&>(*value).node);
+    case SymKind::kArray:
+      return present_node(read(static_cast<ArrayValue&>(*value)));
+    case SymKind::kScalar:
+      return present_node(static_cast<ScalarValue&>(*value).node);
     case SymKind::kSize:
       return checked(PyLong_FromLongLong(hint(static_cast<SizeValue&>(*value).expr)));
-    case SymKind::kObject: return static_cast<ObjectValue&>(*value).object;
-    default: throw_break("unsupported_value", "the present value of a container");
+    case SymKind::kObject:
+      return static_cast<ObjectValue&>(*value).object;
+    default:
+      throw_break("unsupported_value", "the present value of a container");
   }
 }
 

@@ -1,5 +1,5 @@
-// Tracer: the end of a trace. The result value becomes the graph's outputs and the recipe that builds
-// it; sizes that were found equal become structurally equal everywhere in the graph.
+// Tracer: the end of a trace. The result value becomes the graph's outputs and the recipe that
+// builds it; sizes that were found equal become structurally equal everywhere in the graph.
 #include <unordered_map>
 
 #include "numlift/py/py_error.h"
@@ -50,7 +50,8 @@ class RecipeBuilder {
   }
 
   uint32_t make(const SymbolicValue& value) {
-    const bool outside = value.source != nullptr && value.source->kind != guards::Source::Kind::kConstant;
+    const bool outside =
+        value.source != nullptr && value.source->kind != guards::Source::Kind::kConstant;
     switch (value.kind) {
       case SymKind::kObject: {
         if (outside) return source(value);
@@ -70,9 +71,10 @@ class RecipeBuilder {
         return output(static_cast<const ScalarValue&>(value).node);
       case SymKind::kSize:
         if (outside) return source(value);
-        return output(tracer_.append(Op::kSizeValue, {},
-                                     SizeAttr{tracer_.simplify(static_cast<const SizeValue&>(value).expr)},
-                                     py_scalar_type(DType::kInt64)));
+        return output(
+            tracer_.append(Op::kSizeValue, {},
+                           SizeAttr{tracer_.simplify(static_cast<const SizeValue&>(value).expr)},
+                           py_scalar_type(DType::kInt64)));
       case SymKind::kTuple: {
         const auto& tuple = static_cast<const SequenceValue&>(value);
         if (outside && tuple.object) return source(value);

@@ -1,5 +1,6 @@
-// Tracer: decisions on symbolic sizes. An undecided question is answered by the values seen now, and the
-// answer becomes an entry guard, so that sizes stay symbolic (a branch guards its outcome, not the size).
+// Tracer: decisions on symbolic sizes. An undecided question is answered by the values seen now,
+// and the answer becomes an entry guard, so that sizes stay symbolic (a branch guards its outcome,
+// not the size).
 #include <algorithm>
 
 #include "numlift/py/py_error.h"
@@ -67,7 +68,8 @@ void Tracer::merge_sizes(const SizeExpr& a, const SizeExpr& b) {
     std::optional<SymbolId> youngest;
     int64_t coefficient = 0;
     for (const SizeExpr::Term& term : difference.terms()) {
-      const bool alone = term.atoms.size() == 1 && term.atoms[0]->kind == SizeExpr::AtomKind::kSymbol;
+      const bool alone =
+          term.atoms.size() == 1 && term.atoms[0]->kind == SizeExpr::AtomKind::kSymbol;
       if (!alone || (term.coefficient != 1 && term.coefficient != -1)) continue;
       if (youngest && *youngest > term.atoms[0]->symbol) continue;
       youngest = term.atoms[0]->symbol;

@@ -13,15 +13,15 @@ struct Tracer::State {
   Ref function;
   guards::CallInputs call;
   std::vector<guards::Guard> guards;
-  std::set<std::string> guard_keys;              // "<source> <predicate>": each guard once
+  std::set<std::string> guard_keys;  // "<source> <predicate>": each guard once
   std::vector<InputSpec> inputs;
-  std::vector<Ref> input_objects;                // the present objects, by input
+  std::vector<Ref> input_objects;                  // the present objects, by input
   std::vector<std::shared_ptr<Storage>> storages;  // of array inputs; null for the others
-  std::vector<size_t> array_guards;              // by input: index of its IsArray guard
-  std::map<std::string, Sym> opened;             // by source: a source read twice is one value
+  std::vector<size_t> array_guards;                // by input: index of its IsArray guard
+  std::map<std::string, Sym> opened;               // by source: a source read twice is one value
   std::vector<ExternRecipe> externs;
-  std::vector<SizeExpr> merged;                  // by SymbolId: what the symbol is known to equal
-  std::vector<Ref> present;                      // present values of nodes, as far as they were needed
+  std::vector<SizeExpr> merged;  // by SymbolId: what the symbol is known to equal
+  std::vector<Ref> present;      // present values of nodes, as far as they were needed
   uint32_t location = 0;
 };
 

@@ -1,8 +1,8 @@
 // Symbolic values: what stands on the symbolic stack and in the locals while a frame is traced.
 //
-// Values are shared by pointer; pointer equality is Python's identity for what was made in the frame.
-// Objects from outside keep the real object and the source they came from; nothing is guarded until
-// something of them is used (Tracer::guard_*).
+// Values are shared by pointer; pointer equality is Python's identity for what was made in the
+// frame. Objects from outside keep the real object and the source they came from; nothing is
+// guarded until something of them is used (Tracer::guard_*).
 #pragma once
 
 #include "numlift/py/python.h"
@@ -24,12 +24,15 @@ struct SymbolicValue;
 using Sym = std::shared_ptr<SymbolicValue>;
 
 enum class SymKind : uint8_t {
-  kNull,      // the NULL of calls
-  kObject,    // a real Python object (constant, module, function, class, None, str, …)
-  kArray,     // numpy.ndarray that is (or will be) memory of the program
-  kScalar,    // NumPy scalar, or Python float / complex / bool known only at run time
-  kSize,      // Python int known only at run time
-  kTuple, kList, kSet, kDict,  // containers made in the frame (or opened outside tuples)
+  kNull,    // the NULL of calls
+  kObject,  // a real Python object (constant, module, function, class, None, str, …)
+  kArray,   // numpy.ndarray that is (or will be) memory of the program
+  kScalar,  // NumPy scalar, or Python float / complex / bool known only at run time
+  kSize,    // Python int known only at run time
+  kTuple,
+  kList,
+  kSet,
+  kDict,  // containers made in the frame (or opened outside tuples)
   kSlice,
   kFunction,  // a Python function made in the frame
   kMethod,    // callable with its first argument bound: user method, array method by name, …
@@ -49,7 +52,8 @@ struct ObjectValue : SymbolicValue {
   Ref object;
 };
 
-// Memory that arrays share. `current` is its newest version in the graph; every read and view names it.
+// Memory that arrays share. `current` is its newest version in the graph; every read and view names
+// it.
 struct Storage {
   NodeId current = kNoNode;
   bool is_input = false;
@@ -68,15 +72,16 @@ struct ViewStep {
 struct ArrayValue : SymbolicValue {
   ArrayValue() : SymbolicValue(SymKind::kArray) {}
   std::shared_ptr<Storage> storage;
-  std::vector<ViewStep> chain;     // from the storage to this array; empty: the whole buffer
+  std::vector<ViewStep> chain;  // from the storage to this array; empty: the whole buffer
   Type type;
-  std::vector<SizeExpr> strides;   // in bytes, as NumPy shows them
+  std::vector<SizeExpr> strides;  // in bytes, as NumPy shows them
   bool writeable = true;
-  bool read_only = false;          // NumPy makes it so, whatever its memory allows (broadcast_to, …)
+  bool read_only = false;  // NumPy makes it so, whatever its memory allows (broadcast_to, …)
 };
 
 struct ScalarValue : SymbolicValue {
-  ScalarValue(NodeId node, Type type) : SymbolicValue(SymKind::kScalar), node(node), type(std::move(type)) {}
+  ScalarValue(NodeId node, Type type)
+      : SymbolicValue(SymKind::kScalar), node(node), type(std::move(type)) {}
   NodeId node;
   Type type;  // kNumpyScalar or kPyScalar
 };
@@ -86,12 +91,13 @@ struct SizeValue : SymbolicValue {
   SizeExpr expr;
 };
 
-// Tuples, lists, sets (items in insertion order); an opened outside tuple keeps its source and object.
+// Tuples, lists, sets (items in insertion order); an opened outside tuple keeps its source and
+// object.
 struct SequenceValue : SymbolicValue {
   using SymbolicValue::SymbolicValue;
   std::vector<Sym> items;
-  Ref object;            // the outside tuple it stands for, or null
-  Ref named_tuple_class; // kTuple only
+  Ref object;             // the outside tuple it stands for, or null
+  Ref named_tuple_class;  // kTuple only
 };
 
 // Insertion-ordered; keys are constants (kObject with a hashable real object).
@@ -102,14 +108,17 @@ struct DictValue : SymbolicValue {
 
 struct SliceValue : SymbolicValue {
   SliceValue(Sym start, Sym stop, Sym step)
-      : SymbolicValue(SymKind::kSlice), start(std::move(start)), stop(std::move(stop)), step(std::move(step)) {}
+      : SymbolicValue(SymKind::kSlice),
+        start(std::move(start)),
+        stop(std::move(stop)),
+        step(std::move(step)) {}
   Sym start, stop, step;  // kObject None when absent
 };
 
 struct CellValue : SymbolicValue {
   CellValue() : SymbolicValue(SymKind::kCell) {}
-  Sym content;   // null: empty
-  Ref outside;   // the real cell, when it existed before the call
+  Sym content;  // null: empty
+  Ref outside;  // the real cell, when it existed before the call
 };
 
 struct FunctionValue : SymbolicValue {
@@ -123,7 +132,10 @@ struct FunctionValue : SymbolicValue {
 
 struct MethodValue : SymbolicValue {
   MethodValue(Sym self, Sym function, Ref name)
-      : SymbolicValue(SymKind::kMethod), self(std::move(self)), function(std::move(function)), name(std::move(name)) {}
+      : SymbolicValue(SymKind::kMethod),
+        self(std::move(self)),
+        function(std::move(function)),
+        name(std::move(name)) {}
   Sym self;
   Sym function;  // null: the built-in method `name` of an array, scalar, list, dict, …
   Ref name;

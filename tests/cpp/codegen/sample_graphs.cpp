@@ -159,16 +159,14 @@ std::vector<SampleGraph> make_samples() {
   });
 
   // ---- reductions
-  sample("sum_all", [](Sample& s) {
-    s.output(s.reduce(Op::kReduceSum, s.array({300, 20}), {0, 1}));
-  });
+  sample("sum_all",
+         [](Sample& s) { s.output(s.reduce(Op::kReduceSum, s.array({300, 20}), {0, 1})); });
   sample("sum_strided", [](Sample& s) {
     NodeId a = s.array({30, 20});
     s.output(s.reduce(Op::kReduceSum, s.strided_like(a, {800, 16}), {0, 1}));
   });
-  sample("argmax_all", [](Sample& s) {
-    s.output(s.reduce(Op::kReduceArgmax, s.array({30, 20}), {0, 1}));
-  });
+  sample("argmax_all",
+         [](Sample& s) { s.output(s.reduce(Op::kReduceArgmax, s.array({30, 20}), {0, 1})); });
   sample("argmin_axis", [](Sample& s) {
     NodeId a = s.array({30, 20});
     s.output(s.reduce(Op::kReduceArgmin, a, {0}));
@@ -201,9 +199,8 @@ std::vector<SampleGraph> make_samples() {
     NodeId y = s.of_dims({s.size_of(x, 0), s.symbol(SymbolKind::kDim, 1, 1, 20)});
     s.output(s.reduce(Op::kReduceSum, s.mul(s.new_axis(x, 2), s.new_axis(y, 1)), {1, 2}));
   });
-  sample("sum_middle_axis", [](Sample& s) {
-    s.output(s.reduce(Op::kReduceSum, s.array({8, 9, 10}), {1}));
-  });
+  sample("sum_middle_axis",
+         [](Sample& s) { s.output(s.reduce(Op::kReduceSum, s.array({8, 9, 10}), {1})); });
   sample("short_rows", [](Sample& s) {
     NodeId p = s.array({1000, 3});
     NodeId squares = s.reduce(Op::kReduceSum, s.square(p), {1});

@@ -39,9 +39,9 @@ NUMLIFT_CTYPE(Complex128, std::complex<double>)
 template <class F>
 void for_dtype(DType dtype, F function) {
   switch (dtype) {
-#define NUMLIFT_CASE(name, text, size, kind, character)               \
-  case DType::k##name:                                                \
-    function(typename CType<DType::k##name>::Type{});                 \
+#define NUMLIFT_CASE(name, text, size, kind, character) \
+  case DType::k##name:                                  \
+    function(typename CType<DType::k##name>::Type{});   \
     return;
     NUMLIFT_DTYPES(NUMLIFT_CASE)
 #undef NUMLIFT_CASE
@@ -62,14 +62,22 @@ T sample(bool special) {
   } else if constexpr (kIsComplex<T>) {
     return T(sample<typename T::value_type>(special), sample<typename T::value_type>(special));
   } else if constexpr (kIsFloat<T>) {
-    const double specials[] = {0.0, -0.0, INFINITY, -INFINITY, NAN, 1.0, -1.0, 0.5, 2.0, 1e-310, 3e38, 65504.0};
-    if (special && engine() % 6 == 0) return static_cast<T>(specials[engine() % std::size(specials)]);
+    const double specials[] = {0.0,  -0.0, INFINITY, -INFINITY, NAN,  1.0,
+                               -1.0, 0.5,  2.0,      1e-310,    3e38, 65504.0};
+    if (special && engine() % 6 == 0)
+      return static_cast<T>(specials[engine() % std::size(specials)]);
     return static_cast<T>(std::ldexp(static_cast<double>(engine() % 2000) / 1000.0 - 1.0,
                                      static_cast<int>(engine() % 8) - 2));
   } else {
     if (special && engine() % 4 == 0) {
-      const T specials[] = {T(0), T(1), static_cast<T>(-1), std::numeric_limits<T>::min(),
-                            std::numeric_limits<T>::max(), T(2), T(63), T(64)};
+      const T specials[] = {T(0),
+                            T(1),
+                            static_cast<T>(-1),
+                            std::numeric_limits<T>::min(),
+                            std::numeric_limits<T>::max(),
+                            T(2),
+                            T(63),
+                            T(64)};
       return specials[engine() % std::size(specials)];
     }
     return special ? static_cast<T>(engine()) : static_cast<T>(engine() % 7 + 1);
@@ -92,7 +100,8 @@ bool same(const R& a, const R& b) {
 template <class T>
 double ulps(T a, T b) {
   if (same(a, b)) return 0;
-  if (!(std::isfinite(static_cast<double>(a)) && std::isfinite(static_cast<double>(b)))) return 1e30;
+  if (!(std::isfinite(static_cast<double>(a)) && std::isfinite(static_cast<double>(b))))
+    return 1e30;
   if constexpr (kIsHalf<T>) {
     return std::fabs(static_cast<double>(a) - static_cast<double>(b)) /
            std::ldexp(1.0, std::max(std::ilogb(static_cast<double>(b)), -14) - 10);
@@ -135,8 +144,8 @@ Program one_op(Op op, DType dtype, bool unit, uint8_t fp_checks) {
   const VarId i = b.open(symbol(0), true);
   std::vector<ValueId> operands;
   for (int k = 0; k < arity; ++k)
-    operands.push_back(b.load(
-        inputs[k], {{i, unit ? SizeExpr(item_size(dtype)) : symbol(static_cast<uint32_t>(k) + 1)}}));
+    operands.push_back(b.load(inputs[k], {{i, unit ? SizeExpr(item_size(dtype))
+                                                   : symbol(static_cast<uint32_t>(k) + 1)}}));
   b.store(out, b.op(op, operands, result, fp_checks), {{i, item_size(result)}});
   b.close();
   b.finish_nest(symbol(0));
@@ -207,8 +216,8 @@ void check_op(Op op, DType dtype, bool unit) {
             std::memcpy(&got, out.data() + i * static_cast<int64_t>(sizeof got), sizeof got);
             const std::string where = std::string(op_info(op).text) + " " +
                                       std::string(dtype_text(dtype)) + " n=" + std::to_string(n) +
-                                      " i=" + std::to_string(i) + " strides " + std::to_string(sa) + "," +
-                                      std::to_string(sb);
+                                      " i=" + std::to_string(i) + " strides " + std::to_string(sa) +
+                                      "," + std::to_string(sb);
             if constexpr (kIsFloat<T>) {
               expect_close(op, dtype, got, want,
                            where + " of " + std::to_string(static_cast<double>(pa[i * sa])) + ", " +
@@ -253,9 +262,10 @@ TEST_P(Elementwise, EveryOpEqualsTheScalarReference) {
 
 INSTANTIATE_TEST_SUITE_P(AllDtypes, Elementwise,
                          ::testing::Values(DType::kBool, DType::kInt8, DType::kInt16, DType::kInt32,
-                                           DType::kInt64, DType::kUInt8, DType::kUInt16, DType::kUInt32,
-                                           DType::kUInt64, DType::kFloat16, DType::kFloat32,
-                                           DType::kFloat64, DType::kComplex64, DType::kComplex128),
+                                           DType::kInt64, DType::kUInt8, DType::kUInt16,
+                                           DType::kUInt32, DType::kUInt64, DType::kFloat16,
+                                           DType::kFloat32, DType::kFloat64, DType::kComplex64,
+                                           DType::kComplex128),
                          [](const auto& info) { return std::string(dtype_text(info.param)); });
 
 // ---- restarts of floating-point ops ----
@@ -275,10 +285,22 @@ uint8_t conditions(Function function) {
 
 template <class T>
 void check_conditions(Op op, DType dtype) {
-  for (uint8_t wanted : {uint8_t{kFpAll}, uint8_t{kFpInvalid}, uint8_t{kFpDivide}, uint8_t{kFpOver}}) {
+  for (uint8_t wanted :
+       {uint8_t{kFpAll}, uint8_t{kFpInvalid}, uint8_t{kFpDivide}, uint8_t{kFpOver}}) {
     Runner runner(one_op(op, dtype, true, wanted));
-    const T values[] = {T(0), T(-0.0), T(1), T(-1), T(0.5), T(-3), T(INFINITY), T(-INFINITY), T(NAN),
-                        std::numeric_limits<T>::max(), std::numeric_limits<T>::lowest(), T(800), T(-800)};
+    const T values[] = {T(0),
+                        T(-0.0),
+                        T(1),
+                        T(-1),
+                        T(0.5),
+                        T(-3),
+                        T(INFINITY),
+                        T(-INFINITY),
+                        T(NAN),
+                        std::numeric_limits<T>::max(),
+                        std::numeric_limits<T>::lowest(),
+                        T(800),
+                        T(-800)};
     for (T x : values)
       for (T y : values) {
         std::vector<T> a(11, T(0.75)), b(11, T(0.5)), out(11);
@@ -288,7 +310,8 @@ void check_conditions(Op op, DType dtype) {
         if (op_info(op).arity == 2) buffers.push_back(b.data());
         buffers.push_back(out.data());
         volatile T sink;
-        const uint8_t ordinary = conditions([&] { sink = reference_float<T>(op, a[0], b[0], false); });
+        const uint8_t ordinary =
+            conditions([&] { sink = reference_float<T>(op, a[0], b[0], false); });
         const uint8_t raised = conditions([&] { sink = reference_float<T>(op, x, y, false); });
         static_cast<void>(sink);
         EXPECT_EQ(runner.run(buffers, {11}), ((raised | ordinary) & wanted) ? 1 : 0)
@@ -336,9 +359,9 @@ Outcome<To> reference_cast(From x) {
   } else if constexpr (kIsComplex<From>) {
     return reference_cast<To>(x.real());
   } else if constexpr (kIsFloat<From> && std::is_integral_v<To>) {
-    using Through = std::conditional_t<
-        (sizeof(To) < 4), int32_t,
-        std::conditional_t<std::is_same_v<To, uint32_t>, int64_t, To>>;
+    using Through =
+        std::conditional_t<(sizeof(To) < 4), int32_t,
+                           std::conditional_t<std::is_same_v<To, uint32_t>, int64_t, To>>;
     const long double value = std::trunc(static_cast<long double>(x));
     if (!(value >= static_cast<long double>(std::numeric_limits<Through>::min()) &&
           value <= static_cast<long double>(std::numeric_limits<Through>::max())))
@@ -380,7 +403,8 @@ TEST(Cast, AllPairs) {
 }
 
 TEST(Select, MixesLanes) {
-  for (DType dtype : {DType::kBool, DType::kInt16, DType::kFloat16, DType::kFloat64, DType::kComplex64}) {
+  for (DType dtype :
+       {DType::kBool, DType::kInt16, DType::kFloat16, DType::kFloat64, DType::kComplex64}) {
     NestBuilder b;
     const BufferId c = b.buffer(DType::kBool), x = b.buffer(dtype), y = b.buffer(dtype),
                    out = b.buffer(dtype);
@@ -402,7 +426,8 @@ TEST(Select, MixesLanes) {
         x_data[k] = sample<T>(false);
         y_data[k] = sample<T>(false);
       }
-      ASSERT_EQ(runner.run({condition.data(), x_data.data(), y_data.data(), result.data()}, {37}), 0);
+      ASSERT_EQ(runner.run({condition.data(), x_data.data(), y_data.data(), result.data()}, {37}),
+                0);
       for (int k = 0; k < 37; ++k)
         ASSERT_TRUE(same(result[k], condition[k].value ? x_data[k] : y_data[k]));
     });

@@ -45,8 +45,9 @@ TEST(Nest, RestartsExactlyWhenAConditionOccurs) {
     int32_t exit;
   };
   for (int64_t place : {0, 5, 16, 18}) {
-    for (const Case& c : {Case{1e200, 1e200, 1}, Case{inf, 0.0, 1}, Case{inf, 2.0, 0}, Case{nan, 2.0, 0},
-                          Case{nan, inf, 0}, Case{-1e308, 10.0, 1}, Case{3.0, 4.0, 0}}) {
+    for (const Case& c :
+         {Case{1e200, 1e200, 1}, Case{inf, 0.0, 1}, Case{inf, 2.0, 0}, Case{nan, 2.0, 0},
+          Case{nan, inf, 0}, Case{-1e308, 10.0, 1}, Case{3.0, 4.0, 0}}) {
       std::vector<double> x(19, 1.0), y(19, 2.0), out(19);
       x[place] = c.x;
       y[place] = c.y;

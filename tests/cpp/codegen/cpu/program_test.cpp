@@ -25,8 +25,9 @@ Program square_plus_scalar(bool parallel, uint8_t fp_checks = kFpAll) {
   const BufferId x = b.buffer(kF64), out = b.buffer(kF64);
   const VarId i = b.open(symbol(0), true, parallel);
   const ValueId v = b.load(x, {{i, 8}});
-  const ValueId sum = b.op(Op::kAdd, {b.op(Op::kMultiply, {v, v}, kF64, fp_checks),
-                                      b.scalar_input(0, kF64)}, kF64, fp_checks);
+  const ValueId sum =
+      b.op(Op::kAdd, {b.op(Op::kMultiply, {v, v}, kF64, fp_checks), b.scalar_input(0, kF64)}, kF64,
+           fp_checks);
   b.store(out, sum, {{i, 8}});
   b.close();
   b.finish_nest(symbol(0), 2);
@@ -130,7 +131,8 @@ TEST(ProgramRun, HostCallsInOrderAndFreshSymbols) {
   ProgramFrame frame{symbols, buffers, nullptr, &host, &kCallbacks};
   EXPECT_EQ(code->function()(&frame), 0);
   EXPECT_EQ(host.calls, (std::vector<std::string>{"extern 0", "allocate 1"}));
-  EXPECT_EQ(result, (std::vector<double>{-1, -2, -3, 9})) << "the size is read after the extern call";
+  EXPECT_EQ(result, (std::vector<double>{-1, -2, -3, 9}))
+      << "the size is read after the extern call";
   host.answer = 1;
   host.calls.clear();
   EXPECT_EQ(code->function()(&frame), 1);
@@ -236,8 +238,9 @@ TEST(ProgramRun, LargeOutputsAreStreamed) {
 TEST(ProgramRun, SizeArithmetic) {
   // out[0] = floor(s0 / s1), out[1] = floor_mod, out[2] = min, out[3] = max, out[4] = polynomial
   const SizeExpr a = symbol(0), c = symbol(1);
-  const SizeExpr exprs[] = {SizeExpr::floor_div(a, c), SizeExpr::floor_mod(a, c), SizeExpr::min(a, c),
-                            SizeExpr::max(a, c), a * a * SizeExpr(3) - a * c + SizeExpr(7)};
+  const SizeExpr exprs[] = {SizeExpr::floor_div(a, c), SizeExpr::floor_mod(a, c),
+                            SizeExpr::min(a, c), SizeExpr::max(a, c),
+                            a * a * SizeExpr(3) - a * c + SizeExpr(7)};
   NestBuilder b;
   const BufferId out = b.buffer(DType::kInt64);
   for (int64_t k = 0; k < 5; ++k) {
@@ -255,7 +258,8 @@ TEST(ProgramRun, SizeArithmetic) {
     std::vector<int64_t> got(5);
     ASSERT_EQ(runner.run({got.data()}, {x, y}), 0);
     const int64_t values[] = {x, y};
-    for (int k = 0; k < 5; ++k) EXPECT_EQ(got[k], *exprs[k].evaluate(values)) << x << " " << y << " " << k;
+    for (int k = 0; k < 5; ++k)
+      EXPECT_EQ(got[k], *exprs[k].evaluate(values)) << x << " " << y << " " << k;
   }
   std::vector<int64_t> got(5);
   EXPECT_EQ(runner.run({got.data()}, {17, 0}), 0) << "a divisor of 0 does not trap";
@@ -320,8 +324,8 @@ void expect_golden(const std::string& name, const Program& program) {
 TEST(Golden, LlvmIr) {
   const char* bytes = std::getenv("NUMLIFT_VECTOR_BYTES");
   if (!bytes || std::string(bytes) != "32") {
-    const std::string command =
-        "NUMLIFT_VECTOR_BYTES=32 /proc/" + std::to_string(getpid()) + "/exe --gtest_filter=Golden.LlvmIr";
+    const std::string command = "NUMLIFT_VECTOR_BYTES=32 /proc/" + std::to_string(getpid()) +
+                                "/exe --gtest_filter=Golden.LlvmIr";
     EXPECT_EQ(std::system(command.c_str()), 0);
     return;
   }

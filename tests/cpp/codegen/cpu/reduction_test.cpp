@@ -1,5 +1,5 @@
-// Reductions: values, accuracy, order that depends on sizes only, conditions, several axes, lanes as
-// columns, parallel chunks.
+// Reductions: values, accuracy, order that depends on sizes only, conditions, several axes, lanes
+// as columns, parallel chunks.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -21,7 +21,8 @@ struct Shape {
 };
 
 // out = reduce(x) over symbol 0 elements.
-Program full_reduction(Op op, DType dtype, DType result, Shape shape = {}, uint8_t fp_checks = kFpAll) {
+Program full_reduction(Op op, DType dtype, DType result, Shape shape = {},
+                       uint8_t fp_checks = kFpAll) {
   NestBuilder b;
   const BufferId x = b.buffer(dtype), out = b.buffer(result);
   const VarId i = b.open(symbol(0), shape.vector, shape.parallel, /*reduction=*/true);
@@ -85,7 +86,9 @@ TEST(Reduction, SumIsAsAccurateAsNumpys) {
         ours_total += ours / std::fabs(static_cast<double>(exact) + 1e-300);
         numpy_total += std::fabs(static_cast<double>(numpy_pairwise(x.data(), n) - exact)) /
                        std::fabs(static_cast<double>(exact) + 1e-300);
-        EXPECT_LE(ours, 1e-16 * (4 + std::log2(static_cast<double>(n) + 1)) * static_cast<double>(magnitude)) << n;
+        EXPECT_LE(ours, 1e-16 * (4 + std::log2(static_cast<double>(n) + 1)) *
+                            static_cast<double>(magnitude))
+            << n;
       }
     // In units of the result's rounding error, summed over the cases: no worse, up to chance.
     EXPECT_LE(ours_total, 2 * numpy_total) << shape.vector << shape.parallel;
@@ -99,13 +102,16 @@ TEST(Reduction, FloatSumsOfOtherWidths) {
     long double exact = 0;
     for (float v : x) exact += v;
     float sum = -1;
-    Runner(full_reduction(Op::kReduceSum, DType::kFloat32, DType::kFloat32)).run({x.data(), &sum}, {n});
-    EXPECT_NEAR(sum, static_cast<double>(exact), 1e-6 * std::sqrt(static_cast<double>(n) + 1.0) * 3) << n;
+    Runner(full_reduction(Op::kReduceSum, DType::kFloat32, DType::kFloat32))
+        .run({x.data(), &sum}, {n});
+    EXPECT_NEAR(sum, static_cast<double>(exact), 1e-6 * std::sqrt(static_cast<double>(n) + 1.0) * 3)
+        << n;
 
     std::vector<std::complex<double>> z(n);
     for (int64_t i = 0; i < n; ++i) z[i] = {numbers[i], 2 * numbers[i]};
     std::complex<double> total(-1, -1);
-    Runner(full_reduction(Op::kReduceSum, DType::kComplex128, DType::kComplex128)).run({z.data(), &total}, {n});
+    Runner(full_reduction(Op::kReduceSum, DType::kComplex128, DType::kComplex128))
+        .run({z.data(), &total}, {n});
     EXPECT_NEAR(total.imag(), 2 * total.real(), 1e-9);
 
     std::vector<_Float16> h(n);
@@ -113,7 +119,8 @@ TEST(Reduction, FloatSumsOfOtherWidths) {
     float half_exact = 0;
     for (_Float16 v : h) half_exact += static_cast<float>(v);
     _Float16 half_sum = 0;
-    Runner(full_reduction(Op::kReduceSum, DType::kFloat16, DType::kFloat16)).run({h.data(), &half_sum}, {n});
+    Runner(full_reduction(Op::kReduceSum, DType::kFloat16, DType::kFloat16))
+        .run({h.data(), &half_sum}, {n});
     EXPECT_NEAR(static_cast<float>(half_sum), half_exact, 0.002 * (1 + std::fabs(half_exact))) << n;
   }
 }
@@ -141,19 +148,23 @@ TEST(Reduction, IntegersBoolsProducts) {
         product *= static_cast<uint64_t>(v | 1);
       }
       int64_t got = 0;
-      Runner(full_reduction(Op::kReduceSum, DType::kInt64, DType::kInt64, shape)).run({x.data(), &got}, {n});
+      Runner(full_reduction(Op::kReduceSum, DType::kInt64, DType::kInt64, shape))
+          .run({x.data(), &got}, {n});
       EXPECT_EQ(static_cast<uint64_t>(got), sum);
       for (int64_t& v : x) v |= 1;
-      Runner(full_reduction(Op::kReduceProd, DType::kInt64, DType::kInt64, shape)).run({x.data(), &got}, {n});
+      Runner(full_reduction(Op::kReduceProd, DType::kInt64, DType::kInt64, shape))
+          .run({x.data(), &got}, {n});
       EXPECT_EQ(static_cast<uint64_t>(got), product);
       int64_t least = x[0], most = x[0];
       for (int64_t v : x) {
         least = std::min(least, v);
         most = std::max(most, v);
       }
-      Runner(full_reduction(Op::kReduceMin, DType::kInt64, DType::kInt64, shape)).run({x.data(), &got}, {n});
+      Runner(full_reduction(Op::kReduceMin, DType::kInt64, DType::kInt64, shape))
+          .run({x.data(), &got}, {n});
       EXPECT_EQ(got, least);
-      Runner(full_reduction(Op::kReduceMax, DType::kInt64, DType::kInt64, shape)).run({x.data(), &got}, {n});
+      Runner(full_reduction(Op::kReduceMax, DType::kInt64, DType::kInt64, shape))
+          .run({x.data(), &got}, {n});
       EXPECT_EQ(got, most);
 
       for (int kind = 0; kind < 3; ++kind) {
@@ -161,18 +172,22 @@ TEST(Reduction, IntegersBoolsProducts) {
         if (kind == 2) bools[n / 2] = 0;
         const bool any = kind == 1 || (kind == 2 && n > 1), all = kind == 1;
         uint8_t flag = 7;
-        Runner(full_reduction(Op::kReduceAny, DType::kBool, DType::kBool, shape)).run({bools.data(), &flag}, {n});
+        Runner(full_reduction(Op::kReduceAny, DType::kBool, DType::kBool, shape))
+            .run({bools.data(), &flag}, {n});
         EXPECT_EQ(flag, any);
-        Runner(full_reduction(Op::kReduceAll, DType::kBool, DType::kBool, shape)).run({bools.data(), &flag}, {n});
+        Runner(full_reduction(Op::kReduceAll, DType::kBool, DType::kBool, shape))
+            .run({bools.data(), &flag}, {n});
         EXPECT_EQ(flag, all);
-        Runner(full_reduction(Op::kReduceMax, DType::kBool, DType::kBool, shape)).run({bools.data(), &flag}, {n});
+        Runner(full_reduction(Op::kReduceMax, DType::kBool, DType::kBool, shape))
+            .run({bools.data(), &flag}, {n});
         EXPECT_EQ(flag, any);
       }
     }
 }
 
 TEST(Reduction, ExtremesPropagateNan) {
-  Runner max(full_reduction(Op::kReduceMax, kF64, kF64)), min(full_reduction(Op::kReduceMin, kF64, kF64));
+  Runner max(full_reduction(Op::kReduceMax, kF64, kF64)),
+      min(full_reduction(Op::kReduceMin, kF64, kF64));
   for (int64_t n : {1, 9, 100, 3000})
     for (int64_t place : {int64_t{0}, n / 2, n - 1}) {
       std::vector<double> x = random_numbers(n);
@@ -255,7 +270,8 @@ TEST(Reduction, DoesNotDependOnTheNumberOfThreads) {
   reset_options();
 }
 
-// x[rows, cols] summed over both axes, over rows (lanes are columns), over columns (one row a time).
+// x[rows, cols] summed over both axes, over rows (lanes are columns), over columns (one row a
+// time).
 TEST(Reduction, TwoAxes) {
   const int64_t rows = 37, cols = 53;
   const std::vector<double> x = random_numbers(rows * cols);
@@ -292,7 +308,8 @@ TEST(Reduction, TwoAxes) {
     b.finish_nest(r * c);
     std::vector<double> got(cols), most(cols);
     Runner runner(b.program);
-    ASSERT_EQ(runner.run({const_cast<double*>(x.data()), got.data(), most.data()}, {rows, cols}), 0);
+    ASSERT_EQ(runner.run({const_cast<double*>(x.data()), got.data(), most.data()}, {rows, cols}),
+              0);
     for (int64_t col = 0; col < cols; ++col) {
       double want = 0, want_most = -1e9;
       for (int64_t row = 0; row < rows; ++row) {
@@ -320,7 +337,8 @@ TEST(Reduction, TwoAxes) {
     std::vector<double> got(rows);
     std::vector<int64_t> positions(rows);
     Runner runner(b.program);
-    ASSERT_EQ(runner.run({const_cast<double*>(x.data()), got.data(), positions.data()}, {rows, cols}), 0);
+    ASSERT_EQ(
+        runner.run({const_cast<double*>(x.data()), got.data(), positions.data()}, {rows, cols}), 0);
     for (int64_t row = 0; row < rows; ++row) {
       const double* begin = x.data() + row * cols;
       EXPECT_NEAR(got[row], static_cast<double>(numpy_pairwise(begin, cols)), 1e-12);

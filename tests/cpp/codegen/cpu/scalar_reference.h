@@ -72,24 +72,37 @@ Bool8 reference_predicate(Op op, T a, T b) {
     if (op == Op::kIsfinite) return bool8(true);
   }
   switch (op) {
-    case Op::kEqual: return bool8(a == b);
-    case Op::kNotEqual: return bool8(!(a == b));
-    case Op::kLogicalAnd: return bool8(is_true(a) && is_true(b));
-    case Op::kLogicalOr: return bool8(is_true(a) || is_true(b));
-    case Op::kLogicalXor: return bool8(is_true(a) != is_true(b));
-    case Op::kLogicalNot: return bool8(!is_true(a));
-    default: break;
+    case Op::kEqual:
+      return bool8(a == b);
+    case Op::kNotEqual:
+      return bool8(!(a == b));
+    case Op::kLogicalAnd:
+      return bool8(is_true(a) && is_true(b));
+    case Op::kLogicalOr:
+      return bool8(is_true(a) || is_true(b));
+    case Op::kLogicalXor:
+      return bool8(is_true(a) != is_true(b));
+    case Op::kLogicalNot:
+      return bool8(!is_true(a));
+    default:
+      break;
   }
   if constexpr (std::is_same_v<T, Bool8>) {
     return reference_predicate<uint8_t>(op, a.value, b.value);
   } else if constexpr (!kIsComplex<T>) {
     switch (op) {
-      case Op::kLess: return bool8(a < b);
-      case Op::kLessEqual: return bool8(a <= b);
-      case Op::kGreater: return bool8(a > b);
-      case Op::kGreaterEqual: return bool8(a >= b);
-      case Op::kSignbit: return bool8(std::signbit(static_cast<double>(a)));
-      default: break;
+      case Op::kLess:
+        return bool8(a < b);
+      case Op::kLessEqual:
+        return bool8(a <= b);
+      case Op::kGreater:
+        return bool8(a > b);
+      case Op::kGreaterEqual:
+        return bool8(a >= b);
+      case Op::kSignbit:
+        return bool8(std::signbit(static_cast<double>(a)));
+      default:
+        break;
     }
   }
   NUMLIFT_UNREACHABLE();
@@ -102,26 +115,50 @@ Outcome<T> reference_integer(Op op, T a, T b) {
   constexpr bool kSigned = std::is_signed_v<T>;
   const auto wrap = [](auto x) { return static_cast<T>(static_cast<U>(x)); };
   // Wide enough that no product of small types is undefined.
-  const auto ua = static_cast<uint64_t>(static_cast<U>(a)), ub = static_cast<uint64_t>(static_cast<U>(b));
+  const auto ua = static_cast<uint64_t>(static_cast<U>(a)),
+             ub = static_cast<uint64_t>(static_cast<U>(b));
   switch (op) {
-    case Op::kAdd: return {wrap(ua + ub)};
-    case Op::kSubtract: return {wrap(ua - ub)};
-    case Op::kMultiply: return {wrap(ua * ub)};
-    case Op::kSquare: return {wrap(ua * ua)};
-    case Op::kNegative: return {wrap(0 - ua)};
-    case Op::kPositive: case Op::kConjugate: case Op::kFloor: case Op::kCeil: case Op::kTrunc: return {a};
-    case Op::kAbsolute: return {a < T(0) ? wrap(0 - ua) : a};
-    case Op::kSign: return {static_cast<T>(a > T(0) ? 1 : (a < T(0) ? -1 : 0))};
-    case Op::kBitwiseAnd: return {wrap(ua & ub)};
-    case Op::kBitwiseOr: return {wrap(ua | ub)};
-    case Op::kBitwiseXor: return {wrap(ua ^ ub)};
-    case Op::kInvert: return {wrap(~ua)};
-    case Op::kMaximum: case Op::kFmax: return {a > b ? a : b};
-    case Op::kMinimum: case Op::kFmin: return {a < b ? a : b};
-    case Op::kLeftShift: return {ub < kBits ? wrap(ua << ub) : T(0)};
+    case Op::kAdd:
+      return {wrap(ua + ub)};
+    case Op::kSubtract:
+      return {wrap(ua - ub)};
+    case Op::kMultiply:
+      return {wrap(ua * ub)};
+    case Op::kSquare:
+      return {wrap(ua * ua)};
+    case Op::kNegative:
+      return {wrap(0 - ua)};
+    case Op::kPositive:
+    case Op::kConjugate:
+    case Op::kFloor:
+    case Op::kCeil:
+    case Op::kTrunc:
+      return {a};
+    case Op::kAbsolute:
+      return {a < T(0) ? wrap(0 - ua) : a};
+    case Op::kSign:
+      return {static_cast<T>(a > T(0) ? 1 : (a < T(0) ? -1 : 0))};
+    case Op::kBitwiseAnd:
+      return {wrap(ua & ub)};
+    case Op::kBitwiseOr:
+      return {wrap(ua | ub)};
+    case Op::kBitwiseXor:
+      return {wrap(ua ^ ub)};
+    case Op::kInvert:
+      return {wrap(~ua)};
+    case Op::kMaximum:
+    case Op::kFmax:
+      return {a > b ? a : b};
+    case Op::kMinimum:
+    case Op::kFmin:
+      return {a < b ? a : b};
+    case Op::kLeftShift:
+      return {ub < kBits ? wrap(ua << ub) : T(0)};
     case Op::kRightShift:
       return {ub < kBits ? static_cast<T>(a >> ub) : static_cast<T>(kSigned && a < T(0) ? -1 : 0)};
-    case Op::kFloorDivide: case Op::kRemainder: case Op::kFmod: {
+    case Op::kFloorDivide:
+    case Op::kRemainder:
+    case Op::kFmod: {
       if (b == T(0)) return {T(0), true};
       if constexpr (kSigned) {
         if (a == std::numeric_limits<T>::min() && b == T(-1))
@@ -140,18 +177,31 @@ Outcome<T> reference_integer(Op op, T a, T b) {
         if (e & 1) result *= base;
       return {wrap(result)};
     }
-    default: NUMLIFT_UNREACHABLE();
+    default:
+      NUMLIFT_UNREACHABLE();
   }
 }
 
 inline Bool8 reference_bool(Op op, Bool8 a, Bool8 b) {
   switch (op) {
-    case Op::kAdd: case Op::kMaximum: case Op::kFmax: case Op::kBitwiseOr: return {uint8_t(a.value | b.value)};
-    case Op::kMultiply: case Op::kMinimum: case Op::kFmin: case Op::kBitwiseAnd: return {uint8_t(a.value & b.value)};
-    case Op::kBitwiseXor: return {uint8_t(a.value ^ b.value)};
-    case Op::kInvert: return bool8(!a.value);
-    case Op::kAbsolute: return a;
-    default: NUMLIFT_UNREACHABLE();
+    case Op::kAdd:
+    case Op::kMaximum:
+    case Op::kFmax:
+    case Op::kBitwiseOr:
+      return {uint8_t(a.value | b.value)};
+    case Op::kMultiply:
+    case Op::kMinimum:
+    case Op::kFmin:
+    case Op::kBitwiseAnd:
+      return {uint8_t(a.value & b.value)};
+    case Op::kBitwiseXor:
+      return {uint8_t(a.value ^ b.value)};
+    case Op::kInvert:
+      return bool8(!a.value);
+    case Op::kAbsolute:
+      return a;
+    default:
+      NUMLIFT_UNREACHABLE();
   }
 }
 
@@ -160,30 +210,55 @@ template <class T>
 T reference_float(Op op, T a, T b, bool half) {
   constexpr T kPi = static_cast<T>(3.14159265358979323846L);
   switch (op) {
-    case Op::kAdd: return a + b;
-    case Op::kSubtract: return a - b;
-    case Op::kMultiply: return a * b;
-    case Op::kDivide: return a / b;
-    case Op::kSquare: return a * a;
-    case Op::kReciprocal: return T(1) / a;
-    case Op::kDeg2rad: return a * (kPi / T(180));
-    case Op::kRad2deg: return a * (T(180) / kPi);
-    case Op::kSqrt: return std::sqrt(a);
-    case Op::kNegative: return -a;
-    case Op::kPositive: case Op::kConjugate: return a;
-    case Op::kAbsolute: return std::fabs(a);
-    case Op::kFloor: return std::floor(a);
-    case Op::kCeil: return std::ceil(a);
-    case Op::kTrunc: return std::trunc(a);
-    case Op::kRint: return std::nearbyint(a);
-    case Op::kCopysign: return std::copysign(a, b);
-    case Op::kSign: return a > 0 ? T(1) : (a < 0 ? T(-1) : (a == 0 ? T(0) : a));
-    case Op::kMaximum: return (a != a || a > b || (half && a == b)) ? a : b;
-    case Op::kMinimum: return (a != a || a < b || (half && a == b)) ? a : b;
-    case Op::kFmax: return (b != b || a > b || (half && a == b)) ? a : b;
-    case Op::kFmin: return (b != b || a < b || (half && a == b)) ? a : b;
-    case Op::kFmod: return std::fmod(a, b);
-    case Op::kFloorDivide: case Op::kRemainder: {
+    case Op::kAdd:
+      return a + b;
+    case Op::kSubtract:
+      return a - b;
+    case Op::kMultiply:
+      return a * b;
+    case Op::kDivide:
+      return a / b;
+    case Op::kSquare:
+      return a * a;
+    case Op::kReciprocal:
+      return T(1) / a;
+    case Op::kDeg2rad:
+      return a * (kPi / T(180));
+    case Op::kRad2deg:
+      return a * (T(180) / kPi);
+    case Op::kSqrt:
+      return std::sqrt(a);
+    case Op::kNegative:
+      return -a;
+    case Op::kPositive:
+    case Op::kConjugate:
+      return a;
+    case Op::kAbsolute:
+      return std::fabs(a);
+    case Op::kFloor:
+      return std::floor(a);
+    case Op::kCeil:
+      return std::ceil(a);
+    case Op::kTrunc:
+      return std::trunc(a);
+    case Op::kRint:
+      return std::nearbyint(a);
+    case Op::kCopysign:
+      return std::copysign(a, b);
+    case Op::kSign:
+      return a > 0 ? T(1) : (a < 0 ? T(-1) : (a == 0 ? T(0) : a));
+    case Op::kMaximum:
+      return (a != a || a > b || (half && a == b)) ? a : b;
+    case Op::kMinimum:
+      return (a != a || a < b || (half && a == b)) ? a : b;
+    case Op::kFmax:
+      return (b != b || a > b || (half && a == b)) ? a : b;
+    case Op::kFmin:
+      return (b != b || a < b || (half && a == b)) ? a : b;
+    case Op::kFmod:
+      return std::fmod(a, b);
+    case Op::kFloorDivide:
+    case Op::kRemainder: {
       T rest = std::fmod(a, b);
       if (b == 0) return op == Op::kRemainder ? rest : a / b;
       T quotient = (a - rest) / b;
@@ -200,30 +275,54 @@ T reference_float(Op op, T a, T b, bool half) {
       T floor = std::floor(quotient);
       return quotient - floor > T(0.5) ? floor + 1 : floor;
     }
-    case Op::kExp: return std::exp(a);
-    case Op::kExp2: return std::exp2(a);
-    case Op::kExpm1: return std::expm1(a);
-    case Op::kLog: return std::log(a);
-    case Op::kLog2: return std::log2(a);
-    case Op::kLog10: return std::log10(a);
-    case Op::kLog1p: return std::log1p(a);
-    case Op::kSin: return std::sin(a);
-    case Op::kCos: return std::cos(a);
-    case Op::kTan: return std::tan(a);
-    case Op::kArcsin: return std::asin(a);
-    case Op::kArccos: return std::acos(a);
-    case Op::kArctan: return std::atan(a);
-    case Op::kSinh: return std::sinh(a);
-    case Op::kCosh: return std::cosh(a);
-    case Op::kTanh: return std::tanh(a);
-    case Op::kArcsinh: return std::asinh(a);
-    case Op::kArccosh: return std::acosh(a);
-    case Op::kArctanh: return std::atanh(a);
-    case Op::kCbrt: return std::cbrt(a);
-    case Op::kArctan2: return std::atan2(a, b);
-    case Op::kHypot: return std::hypot(a, b);
-    case Op::kPower: return std::pow(a, b);
-    default: NUMLIFT_UNREACHABLE();
+    case Op::kExp:
+      return std::exp(a);
+    case Op::kExp2:
+      return std::exp2(a);
+    case Op::kExpm1:
+      return std::expm1(a);
+    case Op::kLog:
+      return std::log(a);
+    case Op::kLog2:
+      return std::log2(a);
+    case Op::kLog10:
+      return std::log10(a);
+    case Op::kLog1p:
+      return std::log1p(a);
+    case Op::kSin:
+      return std::sin(a);
+    case Op::kCos:
+      return std::cos(a);
+    case Op::kTan:
+      return std::tan(a);
+    case Op::kArcsin:
+      return std::asin(a);
+    case Op::kArccos:
+      return std::acos(a);
+    case Op::kArctan:
+      return std::atan(a);
+    case Op::kSinh:
+      return std::sinh(a);
+    case Op::kCosh:
+      return std::cosh(a);
+    case Op::kTanh:
+      return std::tanh(a);
+    case Op::kArcsinh:
+      return std::asinh(a);
+    case Op::kArccosh:
+      return std::acosh(a);
+    case Op::kArctanh:
+      return std::atanh(a);
+    case Op::kCbrt:
+      return std::cbrt(a);
+    case Op::kArctan2:
+      return std::atan2(a, b);
+    case Op::kHypot:
+      return std::hypot(a, b);
+    case Op::kPower:
+      return std::pow(a, b);
+    default:
+      NUMLIFT_UNREACHABLE();
   }
 }
 
@@ -232,14 +331,22 @@ std::complex<T> reference_complex(Op op, std::complex<T> x, std::complex<T> y) {
   const T a = x.real(), b = x.imag(), c = y.real(), d = y.imag();
   const auto fused = [](T p, T q, T r) { return std::fma(p, q, r); };
   switch (op) {
-    case Op::kAdd: return {a + c, b + d};
-    case Op::kSubtract: return {a - c, b - d};
-    case Op::kMultiply: return {fused(a, c, -(b * d)), fused(a, d, b * c)};
-    case Op::kSquare: return {fused(a, a, -(b * b)), fused(a, b, b * a)};
-    case Op::kPositive: return x;
-    case Op::kNegative: return {-a, -b};
-    case Op::kConjugate: return {a, -b};
-    case Op::kRint: return {std::nearbyint(a), std::nearbyint(b)};
+    case Op::kAdd:
+      return {a + c, b + d};
+    case Op::kSubtract:
+      return {a - c, b - d};
+    case Op::kMultiply:
+      return {fused(a, c, -(b * d)), fused(a, d, b * c)};
+    case Op::kSquare:
+      return {fused(a, a, -(b * b)), fused(a, b, b * a)};
+    case Op::kPositive:
+      return x;
+    case Op::kNegative:
+      return {-a, -b};
+    case Op::kConjugate:
+      return {a, -b};
+    case Op::kRint:
+      return {std::nearbyint(a), std::nearbyint(b)};
     case Op::kDivide: {
       const T abs_c = std::fabs(c), abs_d = std::fabs(d);
       if (abs_c >= abs_d) {
@@ -258,16 +365,26 @@ std::complex<T> reference_complex(Op op, std::complex<T> x, std::complex<T> y) {
       const T ratio = a / b, divisor = a * ratio + b;
       return {ratio / divisor, T(-1) / divisor};
     }
-    case Op::kExp: return std::exp(x);
-    case Op::kLog: return std::log(x);
-    case Op::kSqrt: return std::sqrt(x);
-    case Op::kSin: return std::sin(x);
-    case Op::kCos: return std::cos(x);
-    case Op::kTan: return std::tan(x);
-    case Op::kSinh: return std::sinh(x);
-    case Op::kCosh: return std::cosh(x);
-    case Op::kTanh: return std::tanh(x);
-    default: NUMLIFT_UNREACHABLE();
+    case Op::kExp:
+      return std::exp(x);
+    case Op::kLog:
+      return std::log(x);
+    case Op::kSqrt:
+      return std::sqrt(x);
+    case Op::kSin:
+      return std::sin(x);
+    case Op::kCos:
+      return std::cos(x);
+    case Op::kTan:
+      return std::tan(x);
+    case Op::kSinh:
+      return std::sinh(x);
+    case Op::kCosh:
+      return std::cosh(x);
+    case Op::kTanh:
+      return std::tanh(x);
+    default:
+      NUMLIFT_UNREACHABLE();
   }
 }
 

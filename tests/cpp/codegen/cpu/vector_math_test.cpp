@@ -1,5 +1,5 @@
-// Elementary functions: within 4 ULP of the exact result (long double) and with libm's special values
-// over the whole range of the operand, in vectors and in scalars.
+// Elementary functions: within 4 ULP of the exact result (long double) and with libm's special
+// values over the whole range of the operand, in vectors and in scalars.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -19,14 +19,18 @@ struct Function {
 };
 
 const Function kFunctions[] = {
-    {Op::kExp, expl, nullptr},       {Op::kExp2, exp2l, nullptr},     {Op::kExpm1, expm1l, nullptr},
-    {Op::kLog, logl, nullptr},       {Op::kLog2, log2l, nullptr},     {Op::kLog10, log10l, nullptr},
-    {Op::kLog1p, log1pl, nullptr},   {Op::kSin, sinl, nullptr},       {Op::kCos, cosl, nullptr},
-    {Op::kTan, tanl, nullptr},       {Op::kArcsin, asinl, nullptr},   {Op::kArccos, acosl, nullptr},
-    {Op::kArctan, atanl, nullptr},   {Op::kSinh, sinhl, nullptr},     {Op::kCosh, coshl, nullptr},
-    {Op::kTanh, tanhl, nullptr},     {Op::kArcsinh, asinhl, nullptr}, {Op::kArccosh, acoshl, nullptr},
-    {Op::kArctanh, atanhl, nullptr}, {Op::kCbrt, cbrtl, nullptr},     {Op::kArctan2, nullptr, atan2l},
-    {Op::kHypot, nullptr, hypotl},   {Op::kPower, nullptr, powl},
+    {Op::kExp, expl, nullptr},       {Op::kExp2, exp2l, nullptr},
+    {Op::kExpm1, expm1l, nullptr},   {Op::kLog, logl, nullptr},
+    {Op::kLog2, log2l, nullptr},     {Op::kLog10, log10l, nullptr},
+    {Op::kLog1p, log1pl, nullptr},   {Op::kSin, sinl, nullptr},
+    {Op::kCos, cosl, nullptr},       {Op::kTan, tanl, nullptr},
+    {Op::kArcsin, asinl, nullptr},   {Op::kArccos, acosl, nullptr},
+    {Op::kArctan, atanl, nullptr},   {Op::kSinh, sinhl, nullptr},
+    {Op::kCosh, coshl, nullptr},     {Op::kTanh, tanhl, nullptr},
+    {Op::kArcsinh, asinhl, nullptr}, {Op::kArccosh, acoshl, nullptr},
+    {Op::kArctanh, atanhl, nullptr}, {Op::kCbrt, cbrtl, nullptr},
+    {Op::kArctan2, nullptr, atan2l}, {Op::kHypot, nullptr, hypotl},
+    {Op::kPower, nullptr, powl},
 };
 
 template <class T>
@@ -42,17 +46,43 @@ double ulps(T got, long double exact) {
   if (exact == 0) return got == 0 && std::signbit(got) == std::signbit(want) ? 0 : 1e30;
   const T size = std::fabs(want);
   T ulp = std::nextafter(size, std::numeric_limits<T>::infinity()) - size;
-  return static_cast<double>(std::fabs(static_cast<long double>(got) - exact) / static_cast<long double>(ulp));
+  return static_cast<double>(std::fabs(static_cast<long double>(got) - exact) /
+                             static_cast<long double>(ulp));
 }
 
 template <class T>
 std::vector<T> operands(uint64_t seed, size_t count) {
   std::mt19937_64 engine(seed);
-  std::vector<T> x = {T(0), T(-0.0), T(1), T(-1), T(INFINITY), T(-INFINITY), T(NAN), T(0.5), T(-0.5), T(2),
-                      T(710), T(-710), T(88.5), T(-88.5), T(1e22), T(1e-20), T(-745.5), T(127), T(1023.9),
-                      std::numeric_limits<T>::max(), std::numeric_limits<T>::lowest(),
-                      std::numeric_limits<T>::min(), std::numeric_limits<T>::denorm_min(), T(0.9999999),
-                      T(1.0000001), T(3.14159265358979), T(1.5707963267948966), T(-2.5), T(3), T(1e5)};
+  std::vector<T> x = {T(0),
+                      T(-0.0),
+                      T(1),
+                      T(-1),
+                      T(INFINITY),
+                      T(-INFINITY),
+                      T(NAN),
+                      T(0.5),
+                      T(-0.5),
+                      T(2),
+                      T(710),
+                      T(-710),
+                      T(88.5),
+                      T(-88.5),
+                      T(1e22),
+                      T(1e-20),
+                      T(-745.5),
+                      T(127),
+                      T(1023.9),
+                      std::numeric_limits<T>::max(),
+                      std::numeric_limits<T>::lowest(),
+                      std::numeric_limits<T>::min(),
+                      std::numeric_limits<T>::denorm_min(),
+                      T(0.9999999),
+                      T(1.0000001),
+                      T(3.14159265358979),
+                      T(1.5707963267948966),
+                      T(-2.5),
+                      T(3),
+                      T(1e5)};
   std::normal_distribution<double> normal(0, 3);
   std::uniform_real_distribution<double> unit(-1, 1);
   while (x.size() < count) {
@@ -118,8 +148,9 @@ void check(DType dtype) {
         }
       }
       EXPECT_LE(worst, 4.0) << op_info(function.op).text << " " << dtype_text(dtype)
-                            << (vector ? " vector" : " scalar") << " of " << static_cast<double>(x[place])
-                            << ", " << static_cast<double>(y[place]) << " gave "
+                            << (vector ? " vector" : " scalar") << " of "
+                            << static_cast<double>(x[place]) << ", "
+                            << static_cast<double>(y[place]) << " gave "
                             << static_cast<double>(out[place]);
     }
 }
