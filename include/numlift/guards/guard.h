@@ -40,7 +40,7 @@ struct EqualsConstant {
 };  // exact type and equal: int, float (bits), str, bytes, bool, None, tuples of these
 struct IsArray {
   ArrayClass array_class;
-};                        // exact ndarray, aligned, native byte order
+};  // exact ndarray, aligned, native byte order
 struct IsOpaqueArray {};  // exact ndarray that classify_array refuses
 struct IsInt64 {};        // exact int that fits in int64
 struct HasLength {
@@ -51,7 +51,7 @@ struct HasKeys {
 };  // exact dict with just these keys (a tuple), in this order: identical or equal str
 struct FunctionIs {
   Ref code, defaults, kwdefaults;
-};                   // __code__, __defaults__, __kwdefaults__ unchanged (identity)
+};  // __code__, __defaults__, __kwdefaults__ unchanged (identity)
 struct IsAbsent {};  // the source can't be read (e.g. global shadows a builtin)
 
 using Predicate = std::variant<IsObject, HasType, EqualsConstant, IsArray, IsOpaqueArray, IsInt64,

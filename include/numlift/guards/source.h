@@ -33,9 +33,9 @@ class Source {
     kAttribute,  // parent.name, only where reading it runs no user code: a module's dict; an
                  // instance's dict, else its type's attribute as the class holds it (not bound); a
                  // type's likewise
-    kItem,      // parent[index] of an exact tuple or list
-    kDictItem,  // parent[object] of an exact dict
-    kConstant,  // `object` itself: always there, never guarded
+    kItem,       // parent[index] of an exact tuple or list
+    kDictItem,   // parent[object] of an exact dict
+    kConstant,   // `object` itself: always there, never guarded
   };
   Kind kind = Kind::kConstant;
   SourcePtr parent;

@@ -3,7 +3,7 @@
 #pragma once
 
 #define PY_SSIZE_T_CLEAN
-#include <Python.h>
+#include "numlift/py/python.h"
 
 #ifdef __cplusplus
 extern "C" {
