@@ -2,7 +2,6 @@
    on every supported version. */
 #pragma once
 
-#define PY_SSIZE_T_CLEAN
 #include "numlift/py/python.h"
 
 #ifdef __cplusplus

@@ -103,14 +103,13 @@ Sym math_log(Interpreter& interpreter, const CallArguments& arguments) {
 
 // Functions whose result must be known now (an int, a bool): of run-time numbers the value is
 // taken.
-#define NUMLIFT_MATH_CONCRETE(X)                                                                 \
-  X(floor)                                                                                       \
-  X(ceil)                                                                                        \
-  X(trunc)                                                                                       \
-  X(isnan)                                                                                       \
-  X(isinf) X(isfinite) X(isclose) X(gcd) X(lcm) X(factorial) X(comb) X(perm) X(isqrt) X(degrees) \
-      X(radians) X(fmod) X(hypot) X(erf) X(erfc) X(gamma) X(lgamma) X(remainder) X(cbrt) X(exp2) \
-          X(modf) X(frexp) X(ldexp) X(ulp) X(nextafter)
+// clang-format off
+#define NUMLIFT_MATH_CONCRETE(X)                                             \
+  X(floor) X(ceil) X(trunc) X(isnan) X(isinf) X(isfinite) X(isclose) X(gcd)  \
+  X(lcm) X(factorial) X(comb) X(perm) X(isqrt) X(degrees) X(radians) X(fmod) \
+  X(hypot) X(erf) X(erfc) X(gamma) X(lgamma) X(remainder) X(cbrt) X(exp2)    \
+  X(modf) X(frexp) X(ldexp) X(ulp) X(nextafter)
+// clang-format on
 
 Sym concrete_call(Interpreter& interpreter, const char* name, const CallArguments& arguments) {
   if (!arguments.keywords.empty())

@@ -2,6 +2,8 @@
 // else NumPy's own inner loop.
 #include "symbolic/numpy_lowering.h"
 
+#include <cstring>
+
 #include "numlift/codegen/target.h"
 #include "symbolic/numpy_ufuncs.h"
 
@@ -123,9 +125,39 @@ bool native_reduction(Op op, DType dtype) {
   return codegen::native_supports(op, dtype);
 }
 
+namespace {
+
+// NumPy's float power loop has shortcuts of its own when one exponent serves all elements (0.5 is a
+// square root, also of -inf and -0.0). True when the exponent is a constant for which it has none.
+bool is_ordinary_exponent(Tracer& tracer, NodeId id) {
+  while (tracer.graph().node(id).op == Op::kCast) id = tracer.graph().node(id).operands[0];
+  const auto* constant = std::get_if<ConstantAttr>(&tracer.graph().node(id).attr);
+  if (constant == nullptr) return false;
+  double value = 0;
+  if (constant->value.dtype == DType::kInt64) {
+    int64_t integer = 0;
+    std::memcpy(&integer, constant->value.bytes.data(), sizeof integer);
+    value = static_cast<double>(integer);
+  } else if (constant->value.dtype == DType::kFloat64) {
+    std::memcpy(&value, constant->value.bytes.data(), sizeof value);
+  } else {
+    return false;
+  }
+  return value != 0.5 && value != 2.0;
+}
+
+bool has_shortcuts(Tracer& tracer, Op op, const std::vector<NodeId>& nodes) {
+  if (op != Op::kPower || tracer.type_of(nodes[0]).rank() == 0) return false;
+  const Type& exponent = tracer.type_of(nodes[1]);
+  return is_float(exponent.dtype) && exponent.rank() == 0 &&
+         !is_ordinary_exponent(tracer, nodes[1]);
+}
+
+}  // namespace
+
 std::optional<NodeId> lower_loop(Tracer& tracer, BorrowedRef ufunc, const std::string& name,
                                  const LoopTypes& loop, std::vector<NodeId> nodes) {
-  if (const auto op = native_op(name, loop)) {
+  if (const auto op = native_op(name, loop); op && !has_shortcuts(tracer, *op, nodes)) {
     return elementwise(tracer, *op, std::move(nodes), loop.outputs[0]);
   }
   if (name == "absolute" && loop.inputs[0] == DType::kBool) {

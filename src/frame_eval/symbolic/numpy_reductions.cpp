@@ -488,7 +488,7 @@ Sym find_extreme(Tracer& tracer, const NumpyArguments& arguments, Op op, const c
   if (!native_reduction(op, operand.type.dtype)) return call_extern(tracer, arguments);
   const int rank = operand.rank();
   const Sym axis = parse_axis(arguments);
-  if (axis && axis->kind == SymKind::kTuple) throw_break("would_raise", "a tuple as axis");
+  if (axis && !constant_int(tracer, axis, name)) throw_break("would_raise", "axis is no integer");
   const std::vector<int> axes = axes_argument(tracer, axis, rank, name);
   if (rank == 0) {
     const NodeId zero = int_node(tracer, 0, DType::kInt64);
