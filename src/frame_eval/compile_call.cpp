@@ -175,6 +175,7 @@ Entry* compile_call(FunctionState* state, const guards::CallInputs& call,
     entry->trace_ms = trace_ms;
   } else {
     auto& result = std::get<TraceResult>(traced);
+    result.graph.name = state->name;
     if (log_enabled(LogChannel::graph)) {
       log(LogChannel::graph,
           fmt::format("{} as captured:\n{}", state->name, graph_text(result.graph)));

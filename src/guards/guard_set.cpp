@@ -368,6 +368,7 @@ void RefCollector::add(const Guard& guard) {
     add(p->code);
     add(p->defaults);
     add(p->kwdefaults);
+    add(p->globals);
   }
 }
 

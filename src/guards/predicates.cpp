@@ -110,7 +110,8 @@ struct Holds {
     if (!PyFunction_Check(value.get())) return false;
     const auto* function = reinterpret_cast<PyFunctionObject*>(value.get());
     return function->func_code == p.code.get() && function->func_defaults == p.defaults.get() &&
-           function->func_kwdefaults == p.kwdefaults.get();
+           function->func_kwdefaults == p.kwdefaults.get() &&
+           function->func_globals == p.globals.get();
   }
   bool operator()(const IsAbsent&) const { return false; }
 };

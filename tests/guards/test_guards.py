@@ -431,3 +431,16 @@ def test_fullgraph_raises_at_the_break_with_the_users_line():
     text = str(raised.value)
     assert isinstance(raised.value, RuntimeError)
     assert "from user code:" in text and "if x.sum() > 0:" in text
+
+
+def test_the_same_code_with_other_globals_is_another_function():
+    def plain(g, a):
+        return g(a)
+
+    def scaled(a):
+        return a * SCALE
+
+    twins = [types.FunctionType(scaled.__code__, {"SCALE": scale}) for scale in (2.0, 3.0)]
+    f = nl.compile(plain)
+    for g in twins:
+        np.testing.assert_array_equal(f(g, X), plain(g, X))

@@ -50,8 +50,8 @@ struct HasKeys {
   Ref keys;
 };  // exact dict with just these keys (a tuple), in this order: identical or equal str
 struct FunctionIs {
-  Ref code, defaults, kwdefaults;
-};  // __code__, __defaults__, __kwdefaults__ unchanged (identity)
+  Ref code, defaults, kwdefaults, globals;
+};  // __code__, __defaults__, __kwdefaults__, __globals__ (identity)
 struct IsAbsent {};  // the source can't be read (e.g. global shadows a builtin)
 
 using Predicate = std::variant<IsObject, HasType, EqualsConstant, IsArray, IsOpaqueArray, IsInt64,

@@ -163,7 +163,9 @@ Sym call_python_function(Interpreter& interpreter, const Sym& function, CallArgu
   PyObject* kwdefaults = PyFunction_GET_KW_DEFAULTS(object.get());
   if (function->source) {
     interpreter.tracer.guard(
-        function->source, guards::FunctionIs{code, Ref::create(defaults), Ref::create(kwdefaults)},
+        function->source,
+        guards::FunctionIs{code, Ref::create(defaults), Ref::create(kwdefaults),
+                           Ref::create(PyFunction_GET_GLOBALS(object.get()))},
         "it is called at " + interpreter.location_text());
   }
   FunctionParts parts;
