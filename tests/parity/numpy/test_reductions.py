@@ -90,14 +90,25 @@ def test_a_size_that_becomes_zero_is_noticed():
         check(lambda x: x.max(), data("d", n), compiled=compiled, native=False)
     compiled = nl.compile(lambda x: x.mean())
     for n in (3, 8, 0, 2):
-        check(lambda x: x.mean(), data("d", n), compiled=compiled, native=False)
+        # The samples nearly cancel: another order of adding shows in the last digits of their mean.
+        x = data("d", n)
+        if n == 0:
+            check(lambda x: x.mean(), x, compiled=compiled, native=False)
+        else:
+            np.testing.assert_allclose(compiled(x), x.mean(), rtol=0, atol=4 * np.spacing(np.abs(x).max()))
 
 
 @pytest.mark.parametrize("name", ["min", "max", "argmin", "argmax", "sum", "mean", "any", "all"])
 def test_nan_and_signed_zeros(name):
     for values in ([1.0, np.nan, 3.0], [np.nan, np.nan], [-0.0, 0.0], [-0.0, -0.0], [0.0, -0.0], [np.inf, 1.0]):
         for dtype in "efd":
-            check(lambda x: getattr(np, name)(x), np.array(values, dtype), native=False)
+            x = np.array(values, dtype)
+            if name in ("min", "max") and np.all(x == 0) and np.signbit(x).any() != np.signbit(x).all():
+                # Which of equal zeros NumPy returns hangs on their order and its vector width.
+                got = nl.compile(lambda x: getattr(np, name)(x))(x)
+                assert got == 0 and type(got) is x.dtype.type
+                continue
+            check(lambda x: getattr(np, name)(x), x, native=False)
 
 
 @pytest.mark.parametrize("call", ["x.max(axis=2)", "x.sum(axis=(0, 0))", "np.argmax(x, axis=(0, 1))", "np.sum(x, axis=0.5)", "np.max(x, where=x > 0)", "np.sum(x, out=np.zeros(3))"])
