@@ -27,6 +27,8 @@ __all__ = [
     "set_num_threads",
 ]
 
+__version__ = "0.1.0"  # pyproject.toml has it too; a lint test compares them
+
 _core.set_log_sink(_logging.write)
 _errors = _core.load_options_from_environment()
 if os.environ.get("NUMLIFT_LOGS") == "help":
