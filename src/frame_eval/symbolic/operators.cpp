@@ -101,38 +101,6 @@ std::optional<Sym> container_binary(Interpreter& interpreter, int nb_op, bool in
   return std::nullopt;
 }
 
-Ref real_binary(int nb_op, BorrowedRef a, BorrowedRef b) {
-  switch (static_cast<NbOp>(nb_op)) {
-    case kNbAdd:
-      return must(PyNumber_Add(a, b));
-    case kNbAnd:
-      return must(PyNumber_And(a, b));
-    case kNbFloorDivide:
-      return must(PyNumber_FloorDivide(a, b));
-    case kNbLshift:
-      return must(PyNumber_Lshift(a, b));
-    case kNbMatrixMultiply:
-      return must(PyNumber_MatrixMultiply(a, b));
-    case kNbMultiply:
-      return must(PyNumber_Multiply(a, b));
-    case kNbRemainder:
-      return must(PyNumber_Remainder(a, b));
-    case kNbOr:
-      return must(PyNumber_Or(a, b));
-    case kNbPower:
-      return must(PyNumber_Power(a, b, Py_None));
-    case kNbRshift:
-      return must(PyNumber_Rshift(a, b));
-    case kNbSubtract:
-      return must(PyNumber_Subtract(a, b));
-    case kNbTrueDivide:
-      return must(PyNumber_TrueDivide(a, b));
-    case kNbXor:
-      return must(PyNumber_Xor(a, b));
-  }
-  NUMLIFT_UNREACHABLE();
-}
-
 // Ints without bound: the result of ** and << could take all memory while tracing.
 void check_modest(int nb_op, BorrowedRef a, BorrowedRef b) {
   if (nb_op == kNbMultiply) {
@@ -250,7 +218,7 @@ Sym binary_operation(Interpreter& interpreter, int nb_op, bool in_place, const S
   if (auto x = pure_constant(interpreter, a, "an operand")) {
     if (auto y = pure_constant(interpreter, b, "an operand")) {
       check_modest(nb_op, *x, *y);
-      return interpreter.tracer.constant(real_binary(nb_op, *x, *y));
+      return interpreter.tracer.constant(python_binary(nb_op, *x, *y));
     }
   }
   if (auto result = container_binary(interpreter, nb_op, in_place, a, b)) return *result;

@@ -7,23 +7,6 @@
 
 namespace numlift::frame_eval {
 
-namespace {
-
-struct ComputedNumber : ScalarValue {
-  ComputedNumber(NodeId node, Type type) : ScalarValue(node, std::move(type)) {}
-  std::vector<Sym> operands;
-  PythonCompute compute;
-  Ref now;  // once asked for
-};
-
-Sym computed(Interpreter& interpreter, NodeId node, std::vector<Sym> operands,
-             PythonCompute compute) {
-  auto number = std::make_shared<ComputedNumber>(node, interpreter.tracer.type_of(node));
-  number->operands = std::move(operands);
-  number->compute = std::move(compute);
-  return number;
-}
-
 Ref python_binary(int nb_op, BorrowedRef a, BorrowedRef b) {
   switch (static_cast<NbOp>(nb_op)) {
     case kNbAdd:
@@ -54,6 +37,23 @@ Ref python_binary(int nb_op, BorrowedRef a, BorrowedRef b) {
       return must(PyNumber_Xor(a, b));
   }
   NUMLIFT_UNREACHABLE();
+}
+
+namespace {
+
+struct ComputedNumber : ScalarValue {
+  ComputedNumber(NodeId node, Type type) : ScalarValue(node, std::move(type)) {}
+  std::vector<Sym> operands;
+  PythonCompute compute;
+  Ref now;  // once asked for
+};
+
+Sym computed(Interpreter& interpreter, NodeId node, std::vector<Sym> operands,
+             PythonCompute compute) {
+  auto number = std::make_shared<ComputedNumber>(node, interpreter.tracer.type_of(node));
+  number->operands = std::move(operands);
+  number->compute = std::move(compute);
+  return number;
 }
 
 // ---- what the operands are

@@ -14,6 +14,10 @@ namespace numlift::frame_eval {
 bool is_python_number(const Sym& value);
 bool is_runtime_number(const Sym& value);
 
+// a <op> b as Python computes it on real objects whose operators run no user code. Throws Break
+// where Python raises.
+Ref python_binary(int nb_op, BorrowedRef a, BorrowedRef b);
+
 // Both are Python numbers and at least one is run-time. nb_op: CPython's NB_ number below 13.
 Sym number_binary(Interpreter& interpreter, int nb_op, const Sym& a, const Sym& b);
 enum class NumberUnary : uint8_t { kNegative, kPositive, kInvert, kAbsolute };
