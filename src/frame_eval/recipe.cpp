@@ -1,6 +1,5 @@
 // Recipes: outputs, constants and sources put together to the object that the call returns.
 #include "numlift/numpy_shim/numpy.h"
-#include "numlift/numpy_shim/numpy.h"
 #include "numlift/py/py_error.h"
 #include "run_frame.h"
 
@@ -13,6 +12,51 @@ Ref tuple_of(const std::vector<Ref>& made, const std::vector<uint32_t>& children
     PyTuple_SET_ITEM(tuple.get(), static_cast<Py_ssize_t>(i), Ref(made[children[i]]).release());
   }
   return tuple;
+}
+
+Ref make_function(const RecipeNode& node, const std::vector<Ref>& made) {
+  const auto part = [&](size_t i) -> BorrowedRef {
+    PyObject* object = made[node.children[i]].get();
+    return object == Py_None ? nullptr : object;
+  };
+  Ref function = checked(PyFunction_New(node.object.get(), part(0)));
+  if (part(1)) check_status(PyFunction_SetDefaults(function.get(), part(1)));
+  if (part(2)) check_status(PyFunction_SetKwDefaults(function.get(), part(2)));
+  if (part(3)) check_status(PyFunction_SetClosure(function.get(), part(3)));
+  if (const BorrowedRef given = part(4)) {
+    Ref annotations = Ref::create(given);
+    if (PyTuple_CheckExact(given.get())) {
+      annotations = checked(PyDict_New());
+      for (Py_ssize_t i = 0; i + 1 < PyTuple_GET_SIZE(given.get()); i += 2) {
+        check_status(PyDict_SetItem(annotations.get(), PyTuple_GET_ITEM(given.get(), i),
+                                    PyTuple_GET_ITEM(given.get(), i + 1)));
+      }
+    }
+    check_status(PyFunction_SetAnnotations(function.get(), annotations.get()));
+  }
+  return function;
+}
+
+Ref make_by_call(const RecipeNode& node, const std::vector<Ref>& made) {
+  std::vector<PyObject*> arguments;
+  for (const uint32_t child : node.children) arguments.push_back(made[child].get());
+  const Py_ssize_t named = node.keyword_names ? PyTuple_GET_SIZE(node.keyword_names.get()) : 0;
+  Ref object = checked(PyObject_Vectorcall(node.object.get(), arguments.data(),
+                                           arguments.size() - static_cast<size_t>(named),
+                                           node.keyword_names.get()));
+  if (node.index == 0) return object;
+  static PyObject* const set_state = PyUnicode_InternFromString("__setstate__");
+  // Iterators of lists, tuples, ranges, strings and arrays know their place.
+  if (PyObject_HasAttr(object.get(), set_state) != 0) {
+    const Ref place = checked(PyLong_FromUnsignedLong(node.index));
+    (void)checked(PyObject_CallMethodOneArg(object.get(), set_state, place.get()));
+    return object;
+  }
+  for (uint32_t i = 0; i < node.index; ++i) {
+    const Ref item = Ref::steal(PyIter_Next(object.get()));
+    if (!item && PyErr_Occurred() != nullptr) throw PyError();
+  }
+  return object;
 }
 
 Ref build_node(const RecipeNode& node, const std::vector<Ref>& made, const guards::CallInputs& call,
@@ -61,23 +105,33 @@ Ref build_node(const RecipeNode& node, const std::vector<Ref>& made, const guard
       return checked(PyTuple_Type.tp_new(reinterpret_cast<PyTypeObject*>(node.object.get()),
                                          arguments.get(), nullptr));
     }
+    case RecipeNode::Kind::kCell:
+      return checked(PyCell_New(nullptr));
+    case RecipeNode::Kind::kFillCell:
+      check_status(PyCell_Set(child(0), child(1)));
+      return made[node.children[0]];
+    case RecipeNode::Kind::kFunction:
+      return make_function(node, made);
+    case RecipeNode::Kind::kCall:
+      return make_by_call(node, made);
   }
   NUMLIFT_UNREACHABLE();
 }
 
 }  // namespace
 
-Ref build_recipe(const std::vector<RecipeNode>& recipe, const guards::CallInputs& call,
-                 const std::function<Ref(uint32_t index)>& output) {
+std::vector<Ref> build_recipe(const std::vector<RecipeNode>& recipe, const guards::CallInputs& call,
+                              const std::function<Ref(uint32_t index)>& output) {
   std::vector<Ref> made;
   made.reserve(recipe.size());
   for (const RecipeNode& node : recipe) made.push_back(build_node(node, made, call, output));
-  return made.back();
+  return made;
 }
 
 void collect_recipe_refs(const std::vector<RecipeNode>& nodes, guards::RefCollector* collector) {
   for (const RecipeNode& node : nodes) {
     collector->add(node.object);
+    collector->add(node.keyword_names);
     collector->add(node.source);
   }
 }

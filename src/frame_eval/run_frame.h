@@ -50,8 +50,8 @@ bool evaluate_sizes(const std::vector<guards::CompiledSize>& sizes,
                     std::span<const int64_t> symbols, int64_t* out);
 
 // ---- recipe.cpp
-// The object that the last node of a recipe describes; `output` makes Graph::outputs[index].
-Ref build_recipe(const std::vector<RecipeNode>& recipe, const guards::CallInputs& call,
+// The objects that a recipe's nodes describe; `output` makes Graph::outputs[index].
+std::vector<Ref> build_recipe(const std::vector<RecipeNode>& recipe, const guards::CallInputs& call,
                  const std::function<Ref(uint32_t index)>& output);
 void collect_recipe_refs(const std::vector<RecipeNode>& nodes, guards::RefCollector* collector);
 void collect_recipe_refs(const ExternRecipe& recipe, guards::RefCollector* collector);

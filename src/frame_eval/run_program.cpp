@@ -85,9 +85,10 @@ bool evaluate_sizes(const std::vector<CompiledSize>& sizes, std::span<const int6
 ProgramHost::ProgramHost(const codegen::Program& program, codegen::ProgramFunction function,
                          const std::vector<InputSpec>& inputs,
                          const std::vector<RecipeNode>& recipe,
+                         const std::vector<uint32_t>& results,
                          const std::vector<ExternRecipe>& externs, const guards::GuardSet& guards,
                          uint8_t fp_checks, BorrowedRef globals)
-    : program_(program), function_(function), inputs_(inputs), recipe_(recipe) {
+    : program_(program), function_(function), inputs_(inputs), recipe_(recipe), results_(results) {
   NUMLIFT_CHECK(guards.symbol_count() == program.graph.symbols.size(), "{} symbols became {}",
                 guards.symbol_count(), program.graph.symbols.size());
   for (uint32_t i = 0; i < inputs.size(); ++i) {
@@ -311,18 +312,21 @@ Ref ProgramHost::make_value(RunFrame* frame, const ValueRef& value, const ViewPl
   NUMLIFT_UNREACHABLE();
 }
 
-Ref ProgramHost::make_result(RunFrame* frame) const {
+void ProgramHost::make_results(RunFrame* frame, PyObject** results) const {
   if (recipe_.size() == 1 && recipe_[0].kind == RecipeNode::Kind::kOutput &&
-      !recipe_[0].read_only) {
-    return make_value(frame, program_.outputs[recipe_[0].index], outputs_[recipe_[0].index]);
+      !recipe_[0].read_only && results_.size() == 1) {
+    results[0] = make_value(frame, program_.outputs[recipe_[0].index], outputs_[recipe_[0].index])
+                     .release();
+    return;
   }
-  return build_recipe(recipe_, frame->call, [&](uint32_t index) {
+  const std::vector<Ref> made = build_recipe(recipe_, frame->call, [&](uint32_t index) {
     return make_value(frame, program_.outputs[index], outputs_[index]);
   });
+  for (size_t i = 0; i < results_.size(); ++i) results[i] = Ref(made[results_[i]]).release();
 }
 
 Outcome ProgramHost::run(const guards::CallInputs& call, PyObject* const* slots, int64_t* symbols,
-                         PyObject** result) const {
+                         PyObject** results) const {
   std::unique_ptr<char[]> heap;
   char* scratch;
   if (scratch_bytes_ <= kStackScratchBytes) {
@@ -349,7 +353,7 @@ Outcome ProgramHost::run(const guards::CallInputs& call, PyObject* const* slots,
       PyErr_Restore(type, value, traceback);
       return type == nullptr ? Outcome::kRestart : Outcome::kError;
     }
-    *result = make_result(&frame).release();
+    make_results(&frame, results);
     return Outcome::kDone;
   } catch (const PyError&) {
     return Outcome::kError;

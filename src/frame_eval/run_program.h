@@ -26,13 +26,13 @@ class ProgramHost {
   // The arguments outlive the host. `globals`: of the traced function.
   ProgramHost(const codegen::Program& program, codegen::ProgramFunction function,
               const std::vector<InputSpec>& inputs, const std::vector<RecipeNode>& recipe,
-              const std::vector<ExternRecipe>& externs, const guards::GuardSet& guards,
+              const std::vector<uint32_t>& results, const std::vector<ExternRecipe>& externs, const guards::GuardSet& guards,
               uint8_t fp_checks, BorrowedRef globals);
 
-  // slots and symbols as GuardSet::check left them. *result: a new reference when kDone. Throws
-  // InternalError.
+  // slots and symbols as GuardSet::check left them. results: as many new references as the trace has
+  // results when kDone. Throws InternalError.
   Outcome run(const guards::CallInputs& call, PyObject* const* slots, int64_t* symbols,
-              PyObject** result) const;
+              PyObject** results) const;
 
   void collect_refs(guards::RefCollector* collector) const;
 
@@ -68,7 +68,7 @@ class ProgramHost {
   PyObject* array_object(struct RunFrame* frame, uint32_t buffer) const;  // borrowed
   Ref make_value(struct RunFrame* frame, const codegen::ValueRef& value,
                  const ViewPlan& plan) const;
-  Ref make_result(struct RunFrame* frame) const;
+  void make_results(struct RunFrame* frame, PyObject** results) const;
   bool call_extern_step(struct RunFrame* frame, uint32_t step) const;
   bool take_item(struct RunFrame* frame, const Ref& result, NodeId node, uint32_t buffer) const;
 
@@ -76,6 +76,7 @@ class ProgramHost {
   codegen::ProgramFunction function_;
   const std::vector<InputSpec>& inputs_;
   const std::vector<RecipeNode>& recipe_;
+  const std::vector<uint32_t>& results_;
   std::vector<uint32_t> input_slots_;  // by input
   std::vector<uint32_t> held_inputs_;  // inputs that need a reference during the run
   std::vector<uint32_t> array_inputs_, stored_inputs_;

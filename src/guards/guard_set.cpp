@@ -51,6 +51,10 @@ GuardSet::GuardSet(std::vector<Guard> guards, const std::vector<InputSource>& in
                    const CallInputs& now)
     : guards_(std::move(guards)), symbol_count_(symbols.size()) {
   for (const Guard& guard : guards_) guard_slots_.push_back(slot_of(guard.source, now));
+  for (const Guard& guard : guards_) {
+    const auto* same = std::get_if<IsSame>(&guard.predicate);
+    guard_others_.push_back(same == nullptr ? 0 : slot_of(same->other, now));
+  }
   guard_writeable_.resize(guards_.size());
   for (const InputSource& input : inputs) {
     const uint32_t slot = slot_of(input.source, now);
@@ -139,6 +143,8 @@ bool GuardSet::is_static_source(const Source& source, int32_t parent, const Call
       return owner && PyTuple_CheckExact(owner.get());
     case Source::Kind::kArgument:
     case Source::Kind::kClosure:
+    case Source::Kind::kCell:
+    case Source::Kind::kCellContent:
     case Source::Kind::kDictItem:
       return false;
   }
@@ -181,6 +187,10 @@ void GuardSet::emit_guard(uint32_t guard) {
             .index = guard};
   if (std::holds_alternative<IsArray>(guards_[guard].predicate)) step.kind = Step::Kind::kArray;
   if (std::holds_alternative<HasType>(guards_[guard].predicate)) step.kind = Step::Kind::kType;
+  if (std::holds_alternative<IsSame>(guards_[guard].predicate)) {
+    step.kind = Step::Kind::kSame;
+    emit_read(guard_others_[guard]);
+  }
   steps_.push_back(step);
 }
 
@@ -230,6 +240,9 @@ bool GuardSet::check(const CallInputs& inputs, PyObject** slots, int64_t* symbol
       case Step::Kind::kCheck:
         if (!holds(guards_[step.index].predicate, slots[step.slot], step.writeable)) return false;
         break;
+      case Step::Kind::kSame:
+        if (slots[step.slot] != slots[guard_others_[step.index]]) return false;
+        break;
       case Step::Kind::kArray:
         if (slots[step.slot] == nullptr ||
             !check_array(slots[step.slot],
@@ -275,7 +288,10 @@ std::string GuardSet::explain_miss(const CallInputs& inputs) {
   const auto explain = [&](uint32_t index) -> std::string {
     const Guard& guard = guards_[index];
     const BorrowedRef value = slots[guard_slots_[index]];
-    if (holds(guard.predicate, value, guard_writeable_[index])) return "";
+    const bool ok = std::holds_alternative<IsSame>(guard.predicate)
+                        ? value.get() == slots[guard_others_[index]]
+                        : holds(guard.predicate, value, guard_writeable_[index]);
+    if (ok) return "";
     return fmt::format("{}: found {}; expected {} ({})", guard.source->text(),
                        found_text(guard.predicate, value), predicate_text(guard.predicate),
                        guard.reason);
@@ -322,6 +338,7 @@ std::vector<std::string> GuardSet::texts() const {
   for (const Step& step : steps_) {
     switch (step.kind) {
       case Step::Kind::kCheck:
+      case Step::Kind::kSame:
       case Step::Kind::kArray:
       case Step::Kind::kType:
         lines.push_back(guard_text(step.index));
@@ -364,6 +381,7 @@ void RefCollector::add(const Guard& guard) {
   if (const auto* p = std::get_if<HasType>(&guard.predicate)) add(p->type);
   if (const auto* p = std::get_if<EqualsConstant>(&guard.predicate)) add(p->value);
   if (const auto* p = std::get_if<HasKeys>(&guard.predicate)) add(p->keys);
+  if (const auto* p = std::get_if<IsSame>(&guard.predicate)) add(p->other);
   if (const auto* p = std::get_if<FunctionIs>(&guard.predicate)) {
     add(p->code);
     add(p->defaults);

@@ -113,6 +113,8 @@ struct Holds {
            function->func_kwdefaults == p.kwdefaults.get() &&
            function->func_globals == p.globals.get();
   }
+  // Two values are compared where both are at hand (guard_set.cpp).
+  bool operator()(const IsSame&) const { NUMLIFT_UNREACHABLE(); }
   bool operator()(const IsAbsent&) const { return false; }
 };
 
@@ -191,6 +193,7 @@ struct Text {
     const auto* code = reinterpret_cast<PyCodeObject*>(p.code.get());
     return fmt::format("code of {}, line {}", object_text(code->co_name), code->co_firstlineno);
   }
+  std::string operator()(const IsSame& p) const { return "is " + p.other->text(); }
   std::string operator()(const IsAbsent&) const { return "absent"; }
 };
 
@@ -222,6 +225,7 @@ struct FoundText {
     return "keys " + object_text(keys);
   }
   std::string operator()(const FunctionIs&) const { return object_text(value); }
+  std::string operator()(const IsSame&) const { return "another object"; }
   std::string operator()(const IsAbsent&) const { return object_text(value); }
 };
 

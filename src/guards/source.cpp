@@ -63,13 +63,15 @@ BorrowedRef read_attribute(BorrowedRef owner, BorrowedRef name) {
   return of_type;
 }
 
-BorrowedRef read_cell(BorrowedRef closure, int64_t index) {
-  if (!closure || !PyTuple_CheckExact(closure.get()) || index < 0 ||
-      index >= PyTuple_GET_SIZE(closure.get())) {
-    return {};
-  }
-  PyObject* cell = PyTuple_GET_ITEM(closure.get(), index);
-  return PyCell_Check(cell) ? PyCell_GET(cell) : nullptr;
+BorrowedRef closure_cell(BorrowedRef function, int64_t index) {
+  if (!function || !PyFunction_Check(function.get())) return {};
+  PyObject* closure = PyFunction_GET_CLOSURE(function.get());
+  if (closure == nullptr || index < 0 || index >= PyTuple_GET_SIZE(closure)) return {};
+  return PyTuple_GET_ITEM(closure, index);
+}
+
+BorrowedRef cell_content_of(BorrowedRef cell) {
+  return cell && PyCell_Check(cell.get()) ? PyCell_GET(cell.get()) : nullptr;
 }
 
 std::string repr_text(BorrowedRef object) {
@@ -106,6 +108,18 @@ SourcePtr Source::closure(SourcePtr function, int64_t index, Ref name) {
   source->parent = std::move(function);
   source->index = index;
   source->name = std::move(name);
+  return source;
+}
+SourcePtr Source::cell(SourcePtr function, int64_t index, Ref name) {
+  auto source = make_source(Kind::kCell);
+  source->parent = std::move(function);
+  source->index = index;
+  source->name = std::move(name);
+  return source;
+}
+SourcePtr Source::cell_content(SourcePtr cell) {
+  auto source = make_source(Kind::kCellContent);
+  source->parent = std::move(cell);
   return source;
 }
 SourcePtr Source::attribute(SourcePtr parent, BorrowedRef name) {
@@ -147,11 +161,12 @@ BorrowedRef Source::read_from(BorrowedRef owner, const CallInputs& inputs) const
       BorrowedRef builtins = builtins_of(object);
       return builtins ? dict_get(builtins, name) : BorrowedRef();
     }
-    case Kind::kClosure: {
-      BorrowedRef function = parent ? owner : BorrowedRef(inputs.function);
-      if (!function || !PyFunction_Check(function.get())) return {};
-      return read_cell(PyFunction_GET_CLOSURE(function.get()), index);
-    }
+    case Kind::kClosure:
+      return cell_content_of(closure_cell(parent ? owner : inputs.function, index));
+    case Kind::kCell:
+      return closure_cell(parent ? owner : inputs.function, index);
+    case Kind::kCellContent:
+      return cell_content_of(owner);
     case Kind::kAttribute:
       return read_attribute(owner, name);
     case Kind::kItem:
@@ -182,6 +197,10 @@ std::string Source::text() const {
     case Kind::kClosure:
       return parent ? fmt::format("closure {} of {}", name_text(name), parent->text())
                     : fmt::format("closure {}", name_text(name));
+    case Kind::kCell:
+      return fmt::format("cell {}", name_text(name));
+    case Kind::kCellContent:
+      return parent->text();
     case Kind::kAttribute:
       return fmt::format("{}.{}", parent->text(), name_text(name));
     case Kind::kItem:

@@ -71,6 +71,9 @@ struct LocalSlot {
 };
 std::vector<LocalSlot> local_slots(BorrowedRef code);
 
+// A plain call has its NULL under the callable, or above it.
+bool null_is_before_callable();
+
 // Effect of an instruction on the stack depth, with the jump taken or not. ReturnGenerator: as seen
 // when resumed (the value sent is pushed).
 int stack_effect(const Instruction& instruction, bool jump);

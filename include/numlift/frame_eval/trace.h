@@ -4,10 +4,12 @@
 
 #include "numlift/py/python.h"
 
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
 
+#include "numlift/frame_eval/resume_code.h"
 #include "numlift/graph/graph.h"
 #include "numlift/guards/guard.h"
 #include "numlift/guards/source.h"
@@ -42,11 +44,18 @@ struct RecipeNode {
     kDict,        // of `children` (dict: key, value, key, value)
     kSlice,       // three children
     kNamedTuple,  // `object` is the class (a tuple subclass without state of its own)
+    kCell,        // empty
+    kFillCell,    // children: the cell, its content
+    kFunction,    // `object` is the code; children: globals, then None or: defaults, keyword
+                  // defaults, closure, annotations
+    kCall,        // `object` called with the children (the last ones by keyword), then next() `index`
+                  // times
   };
   Kind kind = Kind::kConstant;
   uint32_t index = 0;
   bool read_only = false;  // kOutput: the array's WRITEABLE flag is cleared before it is handed out
   Ref object;
+  Ref keyword_names;  // kCall: tuple or null
   guards::SourcePtr source;
   std::vector<uint32_t> children;
 };
@@ -69,20 +78,29 @@ struct ExternRecipe {
   std::vector<ResultPart> result_parts;
 };
 
-struct TraceResult {
-  Graph graph;
-  std::vector<guards::Guard> guards;
-  std::vector<InputSpec> inputs;
-  std::vector<RecipeNode> recipe;     // the last node is the result
-  std::vector<ExternRecipe> externs;  // by index into Graph::externs
-};
-
-// Why a call is left to CPython, for people.
+// Why something is left to CPython, for people.
 struct BreakInfo {
   std::string category;  // id in break_reasons.def
   std::string reason;    // what happened, with the names and types involved
   std::string file, function;
   int line = 0;
+};
+
+// A graph break: CPython runs the unit of instructions at which the last frame stands. The trace's
+// results are the frames' values, outermost frame first.
+struct TraceExit {
+  BreakInfo info;
+  std::vector<SuspendedFrame> frames;
+};
+
+struct TraceResult {
+  Graph graph;
+  std::vector<guards::Guard> guards;
+  std::vector<InputSpec> inputs;
+  std::vector<RecipeNode> recipe;
+  std::vector<uint32_t> results;      // nodes of the recipe: what the call returns, or see `exit`
+  std::vector<ExternRecipe> externs;  // by index into Graph::externs
+  std::optional<TraceExit> exit;      // null: the call returns
 };
 
 struct TraceBreak {
@@ -94,8 +112,13 @@ struct TraceBreak {
   std::vector<InputSpec> inputs;
 };
 
-// Traces a call of `function` (a Python function) whose arguments are bound already.
-std::variant<TraceResult, TraceBreak> trace_call(BorrowedRef function,
+// Where a trace begins: a call of `function` (a Python function) whose arguments are bound already,
+// or, with `frames`, behind a graph break in such a call: the arguments are the frames' values.
+struct TraceStart {
+  BorrowedRef function;
+  const std::vector<SuspendedFrame>* frames = nullptr;
+};
+std::variant<TraceResult, TraceBreak> trace_call(const TraceStart& start,
                                                  const guards::CallInputs& inputs);
 
 }  // namespace numlift::frame_eval

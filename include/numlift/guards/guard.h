@@ -52,10 +52,13 @@ struct HasKeys {
 struct FunctionIs {
   Ref code, defaults, kwdefaults, globals;
 };  // __code__, __defaults__, __kwdefaults__, __globals__ (identity)
+struct IsSame {
+  SourcePtr other;
+};  // the very object that `other` reads
 struct IsAbsent {};  // the source can't be read (e.g. global shadows a builtin)
 
 using Predicate = std::variant<IsObject, HasType, EqualsConstant, IsArray, IsOpaqueArray, IsInt64,
-                               HasLength, HasKeys, FunctionIs, IsAbsent>;
+                               HasLength, HasKeys, FunctionIs, IsSame, IsAbsent>;
 
 struct Guard {
   SourcePtr source;

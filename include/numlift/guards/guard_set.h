@@ -101,6 +101,7 @@ class GuardSet {
       kRead,    // slots[slot] = source
       kStatic,  // the static slots and the guards on them
       kCheck,   // predicate of guard `index` on slots[slot]
+      kSame,    // slots[slot] is the object that the other slot of guard `index` holds
       kArray,   // the same, for IsArray
       kType,    // the same, for HasType
       kSymbol,  // symbols[index] from slots[slot]
@@ -128,7 +129,8 @@ class GuardSet {
 
   std::vector<Guard> guards_;
   std::vector<uint32_t> guard_slots_;  // by guard
-  std::vector<bool> guard_writeable_;  // by guard
+  std::vector<uint32_t> guard_others_;  // by guard: slot of IsSame's other source
+  std::vector<bool> guard_writeable_;   // by guard
   std::vector<Slot> slots_;
   std::vector<bool> read_emitted_;  // by slot, while steps_ is built
   std::vector<Step> steps_;

@@ -30,6 +30,8 @@ class Source {
     kGlobal,    // key `name` of the dict `object` (some function's globals, or builtins when absent
                 // there)
     kClosure,  // content of cell `index` of parent's __closure__; no parent: of the called function
+    kCell,  // that cell itself
+    kCellContent,  // content of the cell that parent reads
     kAttribute,  // parent.name, only where reading it runs no user code: a module's dict; an
                  // instance's dict, else its type's attribute as the class holds it (not bound); a
                  // type's likewise
@@ -46,6 +48,8 @@ class Source {
   static SourcePtr argument(int64_t index, Ref name);
   static SourcePtr global(BorrowedRef globals, BorrowedRef name);
   static SourcePtr closure(SourcePtr function, int64_t index, Ref name);
+  static SourcePtr cell(SourcePtr function, int64_t index, Ref name);
+  static SourcePtr cell_content(SourcePtr cell);
   static SourcePtr attribute(SourcePtr parent, BorrowedRef name);
   static SourcePtr item(SourcePtr parent, int64_t index);
   static SourcePtr dict_item(SourcePtr parent, BorrowedRef key);

@@ -34,5 +34,8 @@ struct NewCode {
 };
 // Everything else is `original`'s.
 Ref make_code(PyCodeObject* original, const NewCode& parts);
+// `original` with these locals, of which the first `arguments` are given by position. Its
+// instructions are not adapted: to be encoded anew.
+Ref make_code_with_locals(PyCodeObject* original, int arguments, BorrowedRef varnames);
 
 }  // namespace numlift

@@ -34,6 +34,8 @@ const bool kHasCheckedLoads = PY_VERSION_HEX >= 0x030C0000;
 const bool kReturnConstPushes = PY_VERSION_HEX >= 0x030D0000;
 const bool kMergesPositions = PY_VERSION_HEX >= 0x030C0000;
 
+bool null_is_before_callable() { return PY_VERSION_HEX < 0x030D0000; }
+
 namespace {
 
 constexpr OpcodeRow kRows[] = {

@@ -47,6 +47,8 @@ Sym run_frame(Interpreter& interpreter, std::unique_ptr<Frame> frame) {
     throw_break("unsupported_instruction", "a coroutine is made");
   }
   if (code->co_flags & CO_GENERATOR) return make_generator(interpreter, std::move(frame));
+  const Frame* caller = std::exchange(interpreter.direct_caller, nullptr);
+  frame->is_direct = caller != nullptr && caller == interpreter.current_frame();
   return interpreter.run(*frame);
 }
 
@@ -82,6 +84,7 @@ Sym call_method(Interpreter& interpreter, const MethodValue& method, CallArgumen
     arguments.positional.insert(arguments.positional.begin(), method.self);
     return call_value(interpreter, method.function, std::move(arguments));
   }
+  interpreter.direct_caller = nullptr;
   if (is_numpy_value(method.self)) {
     return numpy_call_method(interpreter.tracer, method.self, method.name, arguments.positional,
                              arguments.keywords);
@@ -96,10 +99,12 @@ Sym call_method(Interpreter& interpreter, const MethodValue& method, CallArgumen
 Sym call_object(Interpreter& interpreter, const Sym& callable, CallArguments arguments) {
   BorrowedRef object = object_of(callable);
   if (BuiltinHandler handler = find_builtin(object)) {
+    interpreter.direct_caller = nullptr;
     real_object(interpreter, callable, "it is called");
     return handler(interpreter, arguments);
   }
   if (is_numpy_callable(object)) {
+    interpreter.direct_caller = nullptr;
     real_object(interpreter, callable, "it is called");
     return numpy_call(interpreter.tracer, object, arguments.positional, arguments.keywords);
   }

@@ -261,6 +261,13 @@ bool dict_remove(Interpreter& interpreter, DictValue& dict, const Sym& key) {
   return false;
 }
 
+std::optional<CallShape> DictView::shape() const {
+  const char* method = part == Part::kKeys ? "keys" : part == Part::kValues ? "values" : "items";
+  Ref of_dict =
+      checked(PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyDict_Type), method));
+  return CallShape{std::move(of_dict), {dict}, {}, 0};
+}
+
 Sym DictView::next(Tracer&) { throw_break("would_raise", "next() of a dict view"); }
 
 std::vector<Sym> DictView::items(Interpreter& interpreter) const {

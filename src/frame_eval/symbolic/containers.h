@@ -48,6 +48,7 @@ struct DictView : IteratorValue {
   DictView(Sym dict, Part part) : dict(std::move(dict)), part(part) {}
   Sym next(Tracer& tracer) override;
   std::vector<Sym> items(Interpreter& interpreter) const;
+  std::optional<CallShape> shape() const override;
   Sym dict;
   Part part;
 };

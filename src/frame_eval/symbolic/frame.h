@@ -10,6 +10,11 @@
 
 namespace numlift::frame_eval {
 
+struct LoopTrips {
+  int64_t count = 0;
+  int64_t began = 0;  // the clock at the head, the first time
+};
+
 struct Frame {
   std::shared_ptr<const Bytecode> bytecode;
   Ref globals;  // dict
@@ -21,7 +26,13 @@ struct Frame {
   Ref keyword_names;                          // for the next Call
   size_t next = 0;                            // index of the instruction that runs next
   bool done = false;                          // it has returned
-  std::unordered_map<size_t, int64_t> trips;  // of running loops, by the place of their head
+  std::unordered_map<size_t, LoopTrips> trips;  // of running loops, by the place of their head
+
+  Frame* caller = nullptr;
+  bool is_direct = false;  // a call instruction of `caller` waits for what it returns, and no more
+  // The instruction that runs (with its keyword names: the first of both), and when it began.
+  size_t unit = 0;
+  int64_t unit_clock = 0;
 
   void push(Sym value) { stack.push_back(std::move(value)); }
   Sym pop();

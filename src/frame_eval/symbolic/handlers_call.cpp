@@ -18,6 +18,15 @@ Sym pop_callable(Frame& frame, CallArguments* arguments) {
   return first;
 }
 
+// What the callable returns is the instruction's result: a frame that it runs can be suspended.
+void call_directly(Interpreter& interpreter, Frame& frame, CallArguments arguments) {
+  Sym callable = pop_callable(frame, &arguments);
+  interpreter.direct_caller = &frame;
+  Sym result = call_value(interpreter, callable, std::move(arguments));
+  interpreter.direct_caller = nullptr;
+  frame.push(std::move(result));
+}
+
 void call_with_names(Interpreter& interpreter, Frame& frame, int count, const Ref& names) {
   CallArguments arguments;
   arguments.positional = frame.pop_many(count);
@@ -31,8 +40,7 @@ void call_with_names(Interpreter& interpreter, Frame& frame, int count, const Re
     }
     arguments.positional.resize(first);
   }
-  Sym callable = pop_callable(frame, &arguments);
-  frame.push(call_value(interpreter, callable, std::move(arguments)));
+  call_directly(interpreter, frame, std::move(arguments));
 }
 
 void kw_names(Interpreter&, Frame& frame, const Instruction& instruction) {
@@ -63,8 +71,7 @@ void call_function_ex(Interpreter& interpreter, Frame& frame, const Instruction&
       arguments.keywords.emplace_back(Ref::create(object_of(key)), value);
     }
   }
-  Sym callable = pop_callable(frame, &arguments);
-  frame.push(call_value(interpreter, callable, std::move(arguments)));
+  call_directly(interpreter, frame, std::move(arguments));
 }
 
 // ---- functions made in the frame. Flags: 1 defaults, 2 keyword defaults, 4 annotations, 8
@@ -87,7 +94,7 @@ void set_function_part(Interpreter& interpreter, FunctionValue& function, int fl
       }
       return;
     default:
-      return;  // annotations
+      function.annotations = part;
   }
 }
 

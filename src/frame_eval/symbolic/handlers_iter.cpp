@@ -20,8 +20,11 @@ void for_iter(Interpreter& interpreter, Frame& frame, const Instruction& instruc
   if (Sym item = as<IteratorValue>(frame.peek()).next(interpreter.tracer)) {
     const int64_t limit = options().unroll_limit;
     // A loop is known by the place of its head; one that runs too often is not unrolled.
-    if (++frame.trips[frame.next] > limit) {
-      throw_break("too_long", fmt::format("a loop that runs more than {} times", limit));
+    LoopTrips& trips = frame.trips[frame.next];
+    if (trips.count == 0) trips.began = frame.unit_clock;
+    if (++trips.count > limit) {
+      // None of its iterations is worth its place in the graph then.
+      throw Break{"too_long", fmt::format("a loop that runs more than {} times", limit), trips.began};
     }
     frame.push(std::move(item));
     return;

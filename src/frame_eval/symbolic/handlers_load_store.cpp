@@ -86,10 +86,20 @@ void delete_deref(Interpreter& interpreter, Frame& frame, const Instruction& ins
   cell.content = nullptr;
 }
 
+// A callable with its NULL, in the version's order.
+void push_callable(Frame& frame, Sym callable) {
+  if (null_is_before_callable()) frame.push(null_value());
+  frame.push(std::move(callable));
+  if (!null_is_before_callable()) frame.push(null_value());
+}
+
 void load_global(Interpreter& interpreter, Frame& frame, const Instruction& instruction) {
-  // A call looks at both slots, so that the place of the NULL does not matter here.
-  if (instruction.flag) frame.push(null_value());
-  frame.push(interpreter.load_global(frame, instruction.name));
+  Sym value = interpreter.load_global(frame, instruction.name);
+  if (instruction.flag) {
+    push_callable(frame, std::move(value));
+  } else {
+    frame.push(std::move(value));
+  }
 }
 
 void store_global_handler(Interpreter& interpreter, Frame&, const Instruction& instruction) {
@@ -98,8 +108,12 @@ void store_global_handler(Interpreter& interpreter, Frame&, const Instruction& i
 
 void load_attr(Interpreter& interpreter, Frame& frame, const Instruction& instruction) {
   Sym owner = frame.pop();
-  if (instruction.flag) frame.push(null_value());
-  frame.push(get_attribute(interpreter, owner, instruction.name));
+  Sym value = get_attribute(interpreter, owner, instruction.name);
+  if (instruction.flag) {
+    push_callable(frame, std::move(value));
+  } else {
+    frame.push(std::move(value));
+  }
 }
 
 void load_super_attr(Interpreter& interpreter, Frame& frame, const Instruction& instruction) {
@@ -107,8 +121,12 @@ void load_super_attr(Interpreter& interpreter, Frame& frame, const Instruction& 
   if (!is_object(super, reinterpret_cast<PyObject*>(&PySuper_Type))) {
     throw_break("unsupported_call", "super is not the builtin");
   }
-  if (instruction.flag) frame.push(null_value());
-  frame.push(get_super_attribute(interpreter, start_class, self, instruction.name));
+  Sym value = get_super_attribute(interpreter, start_class, self, instruction.name);
+  if (instruction.flag) {
+    push_callable(frame, std::move(value));
+  } else {
+    frame.push(std::move(value));
+  }
 }
 
 void store_attr(Interpreter& interpreter, Frame& frame, const Instruction& instruction) {

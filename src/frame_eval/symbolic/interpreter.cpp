@@ -5,6 +5,7 @@
 #include "numlift/py/py_error.h"
 #include "numlift/support/options.h"
 #include "symbolic/limits.h"
+#include "numlift/numpy_shim/numpy.h"
 #include "symbolic/numpy_calls.h"
 
 namespace numlift::frame_eval {
@@ -35,6 +36,11 @@ std::string utf8_text(BorrowedRef text) {
   const char* chars = text && PyUnicode_Check(text.get()) ? PyUnicode_AsUTF8(text.get()) : nullptr;
   if (chars == nullptr) PyErr_Clear();
   return chars == nullptr ? "?" : chars;
+}
+
+int64_t& trace_clock() {
+  static thread_local int64_t clock = 0;
+  return clock;
 }
 
 Interpreter::Interpreter(Tracer& tracer)
@@ -98,19 +104,57 @@ Sym Interpreter::run(Frame& frame) {
   return result;
 }
 
+namespace {
+
+// All frames from the root to this one wait for nothing but the value of a call instruction.
+bool can_be_suspended(const Frame& frame) {
+  for (const Frame* one = &frame; one->caller != nullptr; one = one->caller) {
+    if (!one->is_direct) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
 Sym Interpreter::resume(Frame& frame) {
   if (depth_ >= kMaxInlineDepth) {
     throw_break("too_long",
                 fmt::format("calls nested {} deep while tracing {}", depth_, frame.name));
   }
   Frame* const caller = std::exchange(current_, &frame);
+  frame.caller = caller;
   ++depth_;
   // A Break leaves the interpreter for good, so that the restore below needs no scope object.
-  Sym result = run_instructions(frame);
+  Sym result;
+  try {
+    result = run_instructions(frame);
+  } catch (Break& reason) {
+    place_break(frame, &reason);
+    throw;
+  } catch (const PyError&) {
+    // Only what Python itself does on real constants can fail so: the code raises there.
+    PyErr_Clear();
+    Break reason{"would_raise", "an operation on constants raises"};
+    place_break(frame, &reason);
+    throw reason;
+  } catch (const SizeOverflowError& error) {
+    Break reason{"unsupported_value", error.what()};
+    place_break(frame, &reason);
+    throw reason;
+  }
   --depth_;
   current_ = caller;
   if (caller != nullptr) locate(*caller);
   return result;
+}
+
+// The clock of the innermost frame that can be suspended, unless the break names an earlier one.
+void Interpreter::place_break(const Frame& frame, Break* reason) {
+  if (reason->is_placed) return;
+  reason->is_placed = true;
+  const Frame* place = &frame;
+  while (!can_be_suspended(*place)) place = place->caller;
+  if (place != &frame || reason->clock < 0) reason->clock = place->unit_clock;
 }
 
 void Interpreter::locate(const Frame& frame) {
@@ -123,16 +167,24 @@ void Interpreter::locate(const Frame& frame) {
 Sym Interpreter::run_instructions(Frame& frame) {
   const HandlerTable& handlers = handler_table();
   const auto& instructions = frame.bytecode->instructions;
+  const bool is_suspendable = can_be_suspended(frame);
   int line = -1;
   for (;;) {
     NUMLIFT_CHECK(frame.next < instructions.size(), "ran off the end of {}", frame.name);
-    const Instruction& instruction = instructions[frame.next++];
+    const size_t index = frame.next++;
+    const Instruction& instruction = instructions[index];
     if (instruction.position.line != line && instruction.position.line > 0) {
       line = instruction.position.line;
       tracer.set_location(frame.file, frame.name, line);
     }
     if (++instructions_ > kMaxInstructions) {
       throw_break("too_long", fmt::format("more than {} instructions traced", kMaxInstructions));
+    }
+    if (!frame.keyword_names) {
+      frame.unit = index;
+      frame.unit_clock = instructions_;
+      if (is_suspendable) trace_clock() = instructions_;
+      if (instructions_ == stop_at) stop(frame, index);
     }
     if (instruction.op == Instr::kReturnValue) {
       frame.done = true;
@@ -153,6 +205,46 @@ Sym Interpreter::run_instructions(Frame& frame) {
     }
     handler(*this, frame, instruction);
   }
+}
+
+void Interpreter::stop(Frame& frame, size_t index) {
+  const auto& bytecode = *frame.bytecode;
+  const auto begin = static_cast<int32_t>(index);
+  if (!can_leave_after(bytecode, unit_at(bytecode, begin))) {
+    throw Break{"unsupported_instruction",
+                fmt::format("{}, which CPython cannot be left behind",
+                            instruction_name(bytecode.instructions[index].op)),
+                -1, true};
+  }
+  std::vector<Frame*> chain;
+  for (Frame* one = &frame; one != nullptr; one = one->caller) chain.insert(chain.begin(), one);
+  StopTrace stopped;
+  for (const Frame* one : chain) {
+    SuspendedFrame suspended{one->bytecode, one->globals, static_cast<int32_t>(one->next), {}, {}};
+    std::vector<int32_t> starts;
+    if (one == &frame) suspended.next = begin;
+    starts.push_back(suspended.next);
+    if (one != &frame) {
+      const auto& call = one->bytecode->instructions[one->next - 1];
+      if (call.handler != kNoTarget) {
+        starts.push_back(one->bytecode->handlers[static_cast<size_t>(call.handler)].target);
+      }
+    }
+    std::vector<int32_t> set;
+    for (size_t slot = 0; slot < one->slots.size(); ++slot) {
+      if (one->slots[slot]) set.push_back(static_cast<int32_t>(slot));
+    }
+    suspended.slots = live_slots(*one->bytecode, starts, set);
+    for (const int32_t slot : suspended.slots) {
+      stopped.values.push_back(one->slots[static_cast<size_t>(slot)]);
+    }
+    for (const Sym& value : one->stack) {
+      suspended.stack.push_back(!is_null(value));
+      if (!is_null(value)) stopped.values.push_back(value);
+    }
+    stopped.frames.push_back(std::move(suspended));
+  }
+  throw stopped;
 }
 
 void Interpreter::check_yield(const Frame& frame, const Instruction& instruction) {
@@ -193,17 +285,26 @@ std::vector<std::shared_ptr<CellValue>> Interpreter::open_closure(BorrowedRef fu
   auto* code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(function.get()));
   Ref names = checked(PyCode_GetFreevars(code));
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(closure); ++i) {
-    PyObject* real = PyTuple_GET_ITEM(closure, i);
-    auto [found, is_new] = cells_.try_emplace(real);
-    if (is_new) {
-      found->second.value = std::make_shared<CellValue>();
-      found->second.value->outside = Ref::create(real);
-      found->second.source =
-          Source::closure(source, i, Ref::create(PyTuple_GET_ITEM(names.get(), i)));
-    }
-    cells.push_back(found->second.value);
+    Ref name = Ref::create(PyTuple_GET_ITEM(names.get(), i));
+    cells.push_back(open_cell(PyTuple_GET_ITEM(closure, i), Source::cell(source, i, name),
+                              Source::closure(source, i, name)));
   }
   return cells;
+}
+
+std::shared_ptr<CellValue> Interpreter::open_cell(BorrowedRef cell, const SourcePtr& source,
+                                                  const SourcePtr& content) {
+  auto [found, is_new] = cells_.try_emplace(cell.get());
+  OutsideCell& outside = found->second;
+  if (is_new) {
+    outside.value = std::make_shared<CellValue>();
+    outside.value->outside = Ref::create(cell);
+    outside.value->source = source;
+    outside.source = content;
+  } else {
+    tracer.guard(source, guards::IsSame{outside.value->source}, "two variables share one cell");
+  }
+  return outside.value;
 }
 
 Sym Interpreter::read_cell(CellValue& cell) {
@@ -216,26 +317,115 @@ Sym Interpreter::read_cell(CellValue& cell) {
   return cell.content;
 }
 
+// ---------------------------------------------------------------- behind a graph break
+
+namespace {
+
+// Whether an object's identity can matter: what is not changed in place counts by its value.
+bool has_identity(BorrowedRef object) {
+  PyObject* raw = object.get();
+  return raw != Py_None && raw != Py_Ellipsis && !PyBool_Check(raw) && !PyLong_CheckExact(raw) &&
+         !PyFloat_CheckExact(raw) && !PyComplex_CheckExact(raw) && !PyUnicode_CheckExact(raw) &&
+         !PyBytes_CheckExact(raw) && !PyArray_CheckScalar(raw);
+}
+
+}  // namespace
+
+// One value in two places stays one.
+Sym Interpreter::open_value(BorrowedRef object, const SourcePtr& source) {
+  if (!has_identity(object)) return tracer.outside(Ref::create(object), source);
+  auto [found, is_new] = values_.try_emplace(object.get());
+  if (is_new) {
+    found->second = tracer.outside(Ref::create(object), source);
+  } else {
+    tracer.guard(source, guards::IsSame{found->second->source}, "two variables hold one object");
+  }
+  return found->second;
+}
+
+Sym Interpreter::run_suspended(const std::vector<SuspendedFrame>& frames,
+                               const guards::CallInputs& inputs) {
+  std::vector<std::unique_ptr<Frame>> open;
+  int64_t argument = 0;
+  for (const SuspendedFrame& suspended : frames) {
+    auto frame = make_empty_frame(suspended.bytecode->code, suspended.globals, {});
+    frame->next = static_cast<size_t>(suspended.next);
+    frame->is_direct = !open.empty();
+    const auto& position =
+        suspended.bytecode->instructions[static_cast<size_t>(suspended.next)].position;
+    tracer.set_location(frame->file, frame->name, std::max(position.line, 0));
+    const auto kinds = local_slots(suspended.bytecode->code);
+    for (const int32_t slot : suspended.slots) {
+      const LocalSlot& kind = kinds[static_cast<size_t>(slot)];
+      BorrowedRef value = inputs.arguments[argument];
+      SourcePtr source = Source::argument(argument++, kind.name);
+      frame->slots[static_cast<size_t>(slot)] =
+          kind.is_cell || kind.is_free ? open_cell(value, source, Source::cell_content(source))
+                                       : open_value(value, source);
+    }
+    for (size_t i = 0; i < suspended.stack.size(); ++i) {
+      if (!suspended.stack[i]) {
+        frame->push(null_value());
+        continue;
+      }
+      Ref name = checked(PyUnicode_FromFormat("stack value %zu of %s", i, frame->name.c_str()));
+      BorrowedRef value = inputs.arguments[argument];
+      frame->push(open_value(value, Source::argument(argument++, std::move(name))));
+    }
+    open.push_back(std::move(frame));
+  }
+  return run_chain(open, 0);
+}
+
+Sym Interpreter::run_chain(const std::vector<std::unique_ptr<Frame>>& frames, size_t first) {
+  Frame& frame = *frames[first];
+  if (first + 1 < frames.size()) {
+    frame.caller = std::exchange(current_, &frame);
+    frame.unit = frame.next - 1;
+    ++depth_;
+    Sym result = run_chain(frames, first + 1);
+    --depth_;
+    current_ = frame.caller;
+    frame.push(std::move(result));
+  }
+  return run(frame);
+}
+
 // ---------------------------------------------------------------- trace_call
 
-std::variant<TraceResult, TraceBreak> trace_call(BorrowedRef function,
+std::variant<TraceResult, TraceBreak> trace_call(const TraceStart& start,
                                                  const guards::CallInputs& inputs) {
-  Tracer tracer(function, inputs);
-  tracer.fp_checks = numpy_shim::current_fp_checks();
-  try {
+  std::optional<BreakInfo> why;
+  int64_t stop_at = -1;
+  for (;;) {
+    trace_clock() = 0;
+    Tracer tracer(start.function, inputs);
+    tracer.fp_checks = numpy_shim::current_fp_checks();
     try {
       Interpreter interpreter(tracer);
-      return tracer.finish(interpreter.run_root(function, inputs));
-    } catch (const PyError&) {
-      // Only what Python itself does on real constants can fail so: the code raises there.
+      interpreter.stop_at = stop_at;
+      try {
+        return tracer.finish({start.frames == nullptr
+                                  ? interpreter.run_root(start.function, inputs)
+                                  : interpreter.run_suspended(*start.frames, inputs)});
+      } catch (const StopTrace& stopped) {
+        TraceResult result = tracer.finish(stopped.values);
+        result.exit = TraceExit{*why, stopped.frames};
+        return result;
+      }
+    } catch (const Break& reason) {
       PyErr_Clear();
-      throw_break("would_raise", "an operation on constants raises");
+      if (!why) why = tracer.break_info(reason);
+      // Each further trace stops earlier than the one before.
+      const bool is_earlier = stop_at < 0 || reason.clock < stop_at;
+      if (reason.clock <= 0 || !is_earlier) return tracer.finish_break(reason);
+      stop_at = reason.clock;
+    } catch (const PyError&) {
+      PyErr_Clear();
+      return tracer.finish_break({"would_raise", "an operation on constants raises"});
     } catch (const SizeOverflowError& error) {
-      throw_break("unsupported_value", error.what());
+      return tracer.finish_break({"unsupported_value", error.what()});
     }
-  } catch (const Break& reason) {
-    PyErr_Clear();
-    return tracer.finish_break(reason);
   }
 }
 

@@ -12,11 +12,18 @@
 #include <string>
 #include <unordered_map>
 
+#include "numlift/frame_eval/resume_code.h"
 #include "numlift/guards/source.h"
 #include "symbolic/frame.h"
 #include "symbolic/tracer.h"
 
 namespace numlift::frame_eval {
+
+// The trace has come to Interpreter::stop_at.
+struct StopTrace {
+  std::vector<SuspendedFrame> frames;  // outermost first
+  std::vector<Sym> values;             // of each frame
+};
 
 class Interpreter {
  public:
@@ -24,8 +31,18 @@ class Interpreter {
 
   Tracer& tracer;
 
+  // Where the trace stops: before the instruction at which the clock shows this, with every frame as
+  // it is there (StopTrace is thrown). A second trace of the same call is stopped where the first one
+  // broke, or where something was made that cannot be handed to CPython, so that no handler has to
+  // undo what it began.
+  int64_t stop_at = -1;
+  // The frame whose call instruction is being carried out and has run nothing else yet.
+  Frame* direct_caller = nullptr;
+
   // The call that is traced: `function` with its arguments bound already.
   Sym run_root(BorrowedRef function, const guards::CallInputs& inputs);
+  // The rest of a call, behind a graph break.
+  Sym run_suspended(const std::vector<SuspendedFrame>& frames, const guards::CallInputs& inputs);
   // Runs an inlined frame to its end.
   Sym run(Frame& frame);
   // Runs until the next yield (its value) or the return (frame.done; the returned value).
@@ -53,6 +70,12 @@ class Interpreter {
 
  private:
   Sym run_instructions(Frame& frame);
+  static void place_break(const Frame& frame, Break* reason);
+  [[noreturn]] void stop(Frame& frame, size_t index);
+  Sym run_chain(const std::vector<std::unique_ptr<Frame>>& frames, size_t first);
+  Sym open_value(BorrowedRef object, const guards::SourcePtr& source);
+  std::shared_ptr<CellValue> open_cell(BorrowedRef cell, const guards::SourcePtr& source,
+                                       const guards::SourcePtr& content);
   Sym open_keywords(BorrowedRef dict, const guards::SourcePtr& source);
   void locate(const Frame& frame);
   static void check_yield(const Frame& frame, const Instruction& instruction);
@@ -64,6 +87,7 @@ class Interpreter {
 
   Sym none_, true_, false_;
   std::unordered_map<PyObject*, OutsideCell> cells_;        // by real cell
+  std::unordered_map<PyObject*, Sym> values_;               // of suspended frames, by real object
   std::map<std::pair<PyObject*, PyObject*>, Sym> globals_;  // by (dict, interned name)
   Frame* current_ = nullptr;
   int depth_ = 0;

@@ -2,6 +2,7 @@
 
 #include "numlift/numpy_shim/numpy.h"
 #include "numlift/py/py_error.h"
+#include "symbolic/builtins.h"
 #include "symbolic/containers.h"
 #include "symbolic/numpy_calls.h"
 #include "symbolic/operators.h"
@@ -11,10 +12,21 @@ namespace numlift::frame_eval {
 
 namespace {
 
+CallShape iterator_shape(Sym iterable, size_t position, const char* maker = "iter") {
+  return {Ref::create(known_object("builtins", maker)), {std::move(iterable)}, {}, static_cast<int64_t>(position)};
+}
+
+// The items of `origin`, which does not change; `maker` is the builtin that iterates it so.
 struct ListIterator : IteratorValue {
-  explicit ListIterator(std::vector<Sym> items) : items(std::move(items)) {}
+  ListIterator(std::vector<Sym> items, Sym origin, const char* maker = "iter")
+      : items(std::move(items)), origin(std::move(origin)), maker(maker) {}
   Sym next(Tracer&) override { return position < items.size() ? items[position++] : nullptr; }
+  std::optional<CallShape> shape() const override {
+    return iterator_shape(origin, position, maker);
+  }
   std::vector<Sym> items;
+  Sym origin;
+  const char* maker;
   size_t position = 0;
 };
 
@@ -24,6 +36,9 @@ struct ArrayIterator : IteratorValue {
   Sym next(Tracer& tracer) override {
     if (position >= count) return nullptr;
     return numpy_get_item(tracer, array, tracer.constant(checked(PyLong_FromLongLong(position++))));
+  }
+  std::optional<CallShape> shape() const override {
+    return iterator_shape(array, static_cast<size_t>(position));
   }
   Sym array;
   int64_t count;
@@ -40,13 +55,20 @@ struct LiveListIterator : IteratorValue {
     list = nullptr;  // exhausted for good
     return nullptr;
   }
+  std::optional<CallShape> shape() const override {
+    return iterator_shape(list ? list : make_list({}), position);
+  }
   Sym list;
   size_t position = 0;
 };
 
 struct LiveDictIterator : IteratorValue {
-  LiveDictIterator(Interpreter& interpreter, Sym dict, std::vector<Sym> items)
-      : interpreter(interpreter), dict(std::move(dict)), items(std::move(items)) {}
+  // `origin`: the dict or the view of it that is iterated.
+  LiveDictIterator(Interpreter& interpreter, Sym dict, Sym origin, std::vector<Sym> items)
+      : interpreter(interpreter),
+        dict(std::move(dict)),
+        origin(std::move(origin)),
+        items(std::move(items)) {}
   Sym next(Tracer&) override {
     if (!dict) return nullptr;
     if (dict->kind == SymKind::kDict && as<DictValue>(dict).items.size() != items.size()) {
@@ -56,21 +78,29 @@ struct LiveDictIterator : IteratorValue {
     dict = nullptr;  // exhausted for good
     return nullptr;
   }
+  std::optional<CallShape> shape() const override {
+    return dict ? iterator_shape(origin, position) : iterator_shape(make_list({}), 0);
+  }
   Interpreter& interpreter;
-  Sym dict;
+  Sym dict, origin;
   std::vector<Sym> items;
   size_t position = 0;
 };
 
 // range, str, bytes: real objects without user code.
 struct PureIterator : IteratorValue {
-  explicit PureIterator(Ref iterator) : iterator(std::move(iterator)) {}
+  PureIterator(Ref iterator, Sym origin) : iterator(std::move(iterator)), origin(std::move(origin)) {}
   Sym next(Tracer& tracer) override {
     PyObject* item = PyIter_Next(iterator.get());
     if (item == nullptr && PyErr_Occurred()) throw PyError();
-    return item == nullptr ? nullptr : tracer.constant(Ref::steal(item));
+    if (item == nullptr) return nullptr;
+    ++position;
+    return tracer.constant(Ref::steal(item));
   }
+  std::optional<CallShape> shape() const override { return iterator_shape(origin, position); }
   Ref iterator;
+  Sym origin;
+  size_t position = 0;
 };
 
 struct EnumerateIterator : IteratorValue {
@@ -80,12 +110,16 @@ struct EnumerateIterator : IteratorValue {
     Sym value = values->next(tracer);
     return value ? make_tuple({interpreter.integer(count++), std::move(value)}) : nullptr;
   }
+  std::optional<CallShape> shape() const override {
+    return CallShape{Ref::create(known_object("builtins", "enumerate")), {values, interpreter.integer(count)}, {}, 0};
+  }
   Interpreter& interpreter;
   std::shared_ptr<IteratorValue> values;
   int64_t count;
 };
 
 struct ZipIterator : IteratorValue {
+  explicit ZipIterator(Interpreter& interpreter) : interpreter(interpreter) {}
   Sym next(Tracer& tracer) override {
     std::vector<Sym> items;
     for (size_t i = 0; i < parts.size(); ++i) {
@@ -104,6 +138,15 @@ struct ZipIterator : IteratorValue {
       uneven = parts[i]->next(tracer) != nullptr;
     if (uneven) throw_break("would_raise", "zip() arguments have different lengths");
   }
+  std::optional<CallShape> shape() const override {
+    CallShape shape{Ref::create(known_object("builtins", "zip")), {parts.begin(), parts.end()}, {}, 0};
+    if (strict) {
+      shape.arguments.push_back(interpreter.boolean(true));
+      shape.keyword_names = checked(Py_BuildValue("(s)", "strict"));
+    }
+    return shape;
+  }
+  Interpreter& interpreter;
   std::vector<std::shared_ptr<IteratorValue>> parts;
   bool strict = false;
 };
@@ -119,6 +162,11 @@ struct MapIterator : IteratorValue {
     }
     return call_value(interpreter, function, std::move(arguments));
   }
+  std::optional<CallShape> shape() const override {
+    CallShape shape{Ref::create(known_object("builtins", "map")), {function}, {}, 0};
+    shape.arguments.insert(shape.arguments.end(), parts.begin(), parts.end());
+    return shape;
+  }
   Interpreter& interpreter;
   Sym function;
   std::vector<std::shared_ptr<IteratorValue>> parts;
@@ -133,6 +181,9 @@ struct FilterIterator : IteratorValue {
       if (truth(interpreter, verdict)) return item;
     }
     return nullptr;
+  }
+  std::optional<CallShape> shape() const override {
+    return CallShape{Ref::create(known_object("builtins", "filter")), {function, values}, {}, 0};
   }
   Interpreter& interpreter;
   Sym function;
@@ -176,20 +227,20 @@ std::shared_ptr<IteratorValue> make_iterator(Interpreter& interpreter, const Sym
     case SymKind::kList:
       return std::make_shared<LiveListIterator>(value);
     case SymKind::kTuple:
-      return std::make_shared<ListIterator>(as<SequenceValue>(value).items);
+      return std::make_shared<ListIterator>(as<SequenceValue>(value).items, value);
     case SymKind::kSet:
       if (as<SequenceValue>(value).items.size() > 1) {
         throw_break("unsupported_value", "iteration over a set, whose order is not known");
       }
-      return std::make_shared<ListIterator>(as<SequenceValue>(value).items);
+      return std::make_shared<ListIterator>(as<SequenceValue>(value).items, value);
     case SymKind::kDict: {
       std::vector<Sym> keys;
       for (const auto& [key, item] : as<DictValue>(value).items) keys.push_back(key);
-      return std::make_shared<LiveDictIterator>(interpreter, value, std::move(keys));
+      return std::make_shared<LiveDictIterator>(interpreter, value, value, std::move(keys));
     }
     case SymKind::kIterator:
       if (auto* view = dynamic_cast<DictView*>(value.get())) {
-        return std::make_shared<LiveDictIterator>(interpreter, view->dict,
+        return std::make_shared<LiveDictIterator>(interpreter, view->dict, value,
                                                   view->items(interpreter));
       }
       return std::static_pointer_cast<IteratorValue>(value);
@@ -197,16 +248,16 @@ std::shared_ptr<IteratorValue> make_iterator(Interpreter& interpreter, const Sym
       if (is_dict(value)) {
         std::vector<Sym> keys;
         for (const auto& [key, item] : dict_items(interpreter, value)) keys.push_back(key);
-        return std::make_shared<ListIterator>(std::move(keys));
+        return std::make_shared<ListIterator>(std::move(keys), value);
       }
       if (auto items = open_sequence(interpreter, value)) {
-        return std::make_shared<ListIterator>(std::move(*items));
+        return std::make_shared<ListIterator>(std::move(*items), value);
       }
       BorrowedRef object = object_of(value);
       PyTypeObject* type = object.type();
       if (type == &PyRange_Type || type == &PyUnicode_Type || type == &PyBytes_Type) {
         real_object(interpreter, value, "it is iterated");
-        return std::make_shared<PureIterator>(must(PyObject_GetIter(object)));
+        return std::make_shared<PureIterator>(must(PyObject_GetIter(object)), value);
       }
       if (type->tp_iter == nullptr && type->tp_as_sequence == nullptr) {
         throw_break("would_raise", fmt::format("a {} is not iterable", type->tp_name));
@@ -232,7 +283,7 @@ Sym make_enumerate(Interpreter& interpreter, const Sym& values, int64_t start) {
 }
 
 Sym make_zip(Interpreter& interpreter, const std::vector<Sym>& iterables, bool strict) {
-  auto zip = std::make_shared<ZipIterator>();
+  auto zip = std::make_shared<ZipIterator>(interpreter);
   zip->parts = make_iterators(interpreter, iterables);
   zip->strict = strict;
   return zip;
@@ -258,7 +309,8 @@ Sym make_reversed(Interpreter& interpreter, const Sym& values) {
   }
   if (values->kind == SymKind::kSet) throw_break("would_raise", "reversed() of a set");
   std::vector<Sym> items = collect_items(interpreter, values);
-  return std::make_shared<ListIterator>(std::vector<Sym>(items.rbegin(), items.rend()));
+  return std::make_shared<ListIterator>(std::vector<Sym>(items.rbegin(), items.rend()), values,
+                                        "reversed");
 }
 
 Sym make_generator(Interpreter& interpreter, std::unique_ptr<Frame> frame) {

@@ -13,6 +13,19 @@ bool is_partial(BorrowedRef object) {
   return reinterpret_cast<PyObject*>(object.type()) == known_object("functools", "partial").get();
 }
 
+std::optional<CallShape> PartialValue::shape() const {
+  CallShape shape{Ref::create(known_object("functools", "partial")), {function}, {}, 0};
+  shape.arguments.insert(shape.arguments.end(), arguments.positional.begin(),
+                         arguments.positional.end());
+  shape.keyword_names = checked(PyTuple_New(static_cast<Py_ssize_t>(arguments.keywords.size())));
+  Py_ssize_t i = 0;
+  for (const auto& [name, value] : arguments.keywords) {
+    PyTuple_SET_ITEM(shape.keyword_names.get(), i++, Ref(name).release());
+    shape.arguments.push_back(value);
+  }
+  return shape;
+}
+
 Sym make_partial(Interpreter&, const CallArguments& arguments) {
   if (arguments.positional.empty()) throw_break("would_raise", "partial() without a function");
   auto partial = std::make_shared<PartialValue>();

@@ -7,6 +7,7 @@ namespace numlift::frame_eval {
 
 struct PartialValue : IteratorValue {
   Sym next(Tracer&) override { throw_break("would_raise", "next() of a partial"); }
+  std::optional<CallShape> shape() const override;
   Sym function;
   CallArguments arguments;
 };

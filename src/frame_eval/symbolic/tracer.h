@@ -21,6 +21,10 @@ namespace numlift::frame_eval {
 struct Break {
   std::string category;
   std::string reason;
+  // The trace can stop at this instruction, so that CPython runs what cannot be traced, and go on
+  // behind it (see Interpreter::stop_at). -1: not known yet, or nowhere.
+  int64_t clock = -1;
+  bool is_placed = false;  // `clock` is one at which a trace can stop
 };
 [[noreturn]] void throw_break(std::string category, std::string reason);
 
@@ -95,9 +99,10 @@ class Tracer {
   void set_location(const std::string& file, const std::string& function, int line);
   std::string location_text() const;
 
-  // Ends the trace: the result value becomes outputs and recipe.
-  TraceResult finish(const Sym& result);
+  // Ends the trace: the results become outputs and recipe.
+  TraceResult finish(const std::vector<Sym>& results);
   TraceBreak finish_break(const Break& reason);
+  BreakInfo break_info(const Break& reason) const;
 
  private:
   struct State;

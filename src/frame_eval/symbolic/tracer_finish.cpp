@@ -3,6 +3,7 @@
 #include <unordered_map>
 
 #include "numlift/py/py_error.h"
+#include "symbolic/builtins.h"
 #include "symbolic/tracer_state.h"
 
 namespace numlift::frame_eval {
@@ -14,13 +15,85 @@ class RecipeBuilder {
   RecipeBuilder(Tracer& tracer, std::vector<RecipeNode>* nodes) : tracer_(tracer), nodes_(nodes) {}
 
   uint32_t build(const Sym& value) {
-    if (auto found = built_.find(value.get()); found != built_.end()) return found->second;
+    auto [found, is_new] = built_.try_emplace(value.get(), kInProgress);
+    if (!is_new) {
+      if (found->second == kInProgress) cannot(*value, "a container holds itself");
+      return found->second;
+    }
+    kept_.push_back(value);
     const uint32_t index = make(*value);
-    built_.emplace(value.get(), index);
+    built_[value.get()] = index;
     return index;
   }
 
+  // Cells get their contents when all else is there: a function may be in its own closure.
+  void fill_cells() {
+    while (!empty_cells_.empty()) {
+      const auto [cell, content] = empty_cells_.back();
+      empty_cells_.pop_back();
+      RecipeNode fill;
+      fill.kind = RecipeNode::Kind::kFillCell;
+      fill.children = {cell, build(content)};
+      add(std::move(fill));
+    }
+  }
+
  private:
+  static constexpr uint32_t kInProgress = ~uint32_t{0};
+
+  // CPython has to make the value: the trace ends before the instruction that did.
+  [[noreturn]] static void cannot(const SymbolicValue& value, std::string what) {
+    throw Break{"unsupported_value", std::move(what), value.born};
+  }
+
+  uint32_t constant(Ref object) {
+    RecipeNode recipe;
+    recipe.kind = RecipeNode::Kind::kConstant;
+    recipe.object = std::move(object);
+    return add(std::move(recipe));
+  }
+  uint32_t none() { return constant(Ref::create(Py_None)); }
+
+  uint32_t call(const CallShape& shape) {
+    RecipeNode recipe;
+    recipe.kind = RecipeNode::Kind::kCall;
+    recipe.object = shape.callable;
+    recipe.keyword_names = shape.keyword_names;
+    recipe.index = static_cast<uint32_t>(shape.advance);
+    for (const Sym& argument : shape.arguments) recipe.children.push_back(build(argument));
+    return add(std::move(recipe));
+  }
+
+  uint32_t function(const FunctionValue& value) {
+    RecipeNode recipe;
+    recipe.kind = RecipeNode::Kind::kFunction;
+    recipe.object = value.code;
+    recipe.children.push_back(constant(value.globals));
+    recipe.children.push_back(
+        value.defaults.empty() ? none() : container(RecipeNode::Kind::kTuple, value.defaults));
+    std::vector<Sym> flat;
+    for (const auto& [name, item] : value.kwdefaults) {
+      flat.push_back(tracer_.constant(name));
+      flat.push_back(item);
+    }
+    recipe.children.push_back(flat.empty() ? none() : container(RecipeNode::Kind::kDict, flat));
+    recipe.children.push_back(
+        value.closure.empty()
+            ? none()
+            : container(RecipeNode::Kind::kTuple, {value.closure.begin(), value.closure.end()}));
+    recipe.children.push_back(value.annotations ? build(value.annotations) : none());
+    return add(std::move(recipe));
+  }
+
+  uint32_t method(const MethodValue& value) {
+    if (value.function) {
+      return call({Ref::create(reinterpret_cast<PyObject*>(&PyMethod_Type)),
+                   {value.function, value.self}, {}, 0});
+    }
+    return call({Ref::create(known_object("builtins", "getattr")),
+                 {value.self, tracer_.constant(value.name)}, {}, 0});
+  }
+
   uint32_t add(RecipeNode node) {
     nodes_->push_back(std::move(node));
     return static_cast<uint32_t>(nodes_->size() - 1);
@@ -55,10 +128,7 @@ class RecipeBuilder {
     switch (value.kind) {
       case SymKind::kObject: {
         if (outside) return source(value);
-        RecipeNode recipe;
-        recipe.kind = RecipeNode::Kind::kConstant;
-        recipe.object = static_cast<const ObjectValue&>(value).object;
-        return add(std::move(recipe));
+        return constant(static_cast<const ObjectValue&>(value).object);
       }
       case SymKind::kArray: {
         const auto& array = static_cast<const ArrayValue&>(value);
@@ -99,12 +169,27 @@ class RecipeBuilder {
         const auto& slice = static_cast<const SliceValue&>(value);
         return container(RecipeNode::Kind::kSlice, {slice.start, slice.stop, slice.step});
       }
-      case SymKind::kNull:
       case SymKind::kFunction:
+        return function(static_cast<const FunctionValue&>(value));
       case SymKind::kMethod:
-      case SymKind::kCell:
-      case SymKind::kIterator:
-        throw_break("unsupported_value", "a function or iterator made inside is returned");
+        return method(static_cast<const MethodValue&>(value));
+      case SymKind::kCell: {
+        const auto& cell = static_cast<const CellValue&>(value);
+        if (outside) return source(value);
+        NUMLIFT_CHECK(!cell.outside, "a cell from outside has no source");
+        RecipeNode recipe;
+        recipe.kind = RecipeNode::Kind::kCell;
+        const uint32_t index = add(std::move(recipe));
+        if (cell.content) empty_cells_.emplace_back(index, cell.content);
+        return index;
+      }
+      case SymKind::kIterator: {
+        const auto shape = static_cast<const IteratorValue&>(value).shape();
+        if (!shape) cannot(value, "a generator or the like, made inside, is handed to CPython");
+        return call(*shape);
+      }
+      case SymKind::kNull:
+        break;
     }
     NUMLIFT_UNREACHABLE();
   }
@@ -112,6 +197,8 @@ class RecipeBuilder {
   Tracer& tracer_;
   std::vector<RecipeNode>* nodes_;
   std::unordered_map<const SymbolicValue*, uint32_t> built_;
+  std::vector<Sym> kept_;  // what built_ names stays alive
+  std::vector<std::pair<uint32_t, Sym>> empty_cells_;
 };
 
 }  // namespace
@@ -135,9 +222,11 @@ void Tracer::apply_merges() {
   }
 }
 
-TraceResult Tracer::finish(const Sym& result) {
+TraceResult Tracer::finish(const std::vector<Sym>& results) {
   TraceResult done;
-  RecipeBuilder(*this, &done.recipe).build(result);
+  RecipeBuilder builder(*this, &done.recipe);
+  for (const Sym& result : results) done.results.push_back(builder.build(result));
+  builder.fill_cells();
   for (const auto& storage : state_->storages) {
     if (storage && storage->stored_to) graph_.mutated_inputs.push_back(storage->current);
   }
@@ -149,10 +238,14 @@ TraceResult Tracer::finish(const Sym& result) {
   return done;
 }
 
+BreakInfo Tracer::break_info(const Break& reason) const {
+  const SourceLocation& where = graph_.locations[state_->location];
+  return {reason.category, reason.reason, where.file, where.function, where.line};
+}
+
 TraceBreak Tracer::finish_break(const Break& reason) {
   TraceBreak done;
-  const SourceLocation& where = graph_.locations[state_->location];
-  done.info = {reason.category, reason.reason, where.file, where.function, where.line};
+  done.info = break_info(reason);
   done.guards = std::move(state_->guards);
   done.size_guards = std::move(graph_.size_guards);
   done.symbols = std::move(graph_.symbols);

@@ -40,10 +40,15 @@ enum class SymKind : uint8_t {
   kIterator,
 };
 
+// Counts the instructions of the running trace, as far as a trace can stop before them: see
+// Interpreter::stop_at.
+int64_t& trace_clock();
+
 struct SymbolicValue {
-  explicit SymbolicValue(SymKind kind) : kind(kind) {}
+  explicit SymbolicValue(SymKind kind) : kind(kind), born(trace_clock()) {}
   virtual ~SymbolicValue() = default;
   const SymKind kind;
+  const int64_t born;  // the instruction that made it
   guards::SourcePtr source;  // null: made in the frame, or a constant of the code
 };
 
@@ -128,6 +133,7 @@ struct FunctionValue : SymbolicValue {
   std::vector<std::shared_ptr<CellValue>> closure;
   std::vector<Sym> defaults;
   std::vector<std::pair<Ref, Sym>> kwdefaults;
+  Sym annotations;  // null: none. A tuple of names and values in turn, or a dict
 };
 
 struct MethodValue : SymbolicValue {
@@ -141,10 +147,21 @@ struct MethodValue : SymbolicValue {
   Ref name;
 };
 
+// How a real object in a value's present state is made: a call that has no effect, then so many
+// next().
+struct CallShape {
+  Ref callable;
+  std::vector<Sym> arguments;  // positional ones first, then one a keyword
+  Ref keyword_names;           // tuple or null
+  int64_t advance = 0;
+};
+
 // Produces the next value, or nullptr when exhausted. May throw Break.
 struct IteratorValue : SymbolicValue {
   IteratorValue() : SymbolicValue(SymKind::kIterator) {}
   virtual Sym next(class Tracer& tracer) = 0;
+  // nullopt: it cannot be handed to CPython.
+  virtual std::optional<CallShape> shape() const { return std::nullopt; }
 };
 
 }  // namespace numlift::frame_eval

@@ -1,0 +1,544 @@
+// The new code is [prologue][copy of the user's instructions]. The prologue moves the arguments to
+// where they belong, then jumps into the copy, or first runs what stands between: a call of the inner
+// frame's function, or the one unit with its ways out. The arguments are new locals in front of the
+// user's, whose slots move up by their number.
+#include "numlift/py/python.h"
+
+#include "numlift/frame_eval/resume_code.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "cpython/code_object.h"
+#include "cpython/opcode_table.h"
+#include "numlift/py/py_error.h"
+#include "numlift/support/check.h"
+
+namespace numlift {
+
+size_t SuspendedFrame::value_count() const {
+  return slots.size() + static_cast<size_t>(std::count(stack.begin(), stack.end(), true));
+}
+
+// ---------------------------------------------------------------- units
+
+namespace {
+
+bool is_method_load(const Instruction& instruction) {
+  return (instruction.op == Instr::kLoadAttr || instruction.op == Instr::kLoadSuperAttr) &&
+         instruction.flag;
+}
+
+bool falls_through(const Instruction& instruction) {
+  switch (instruction.op) {
+    case Instr::kJump:
+    case Instr::kReturnValue:
+    case Instr::kReturnConst:
+    case Instr::kRaiseVarargs:
+    case Instr::kReraise:
+      return false;
+    default:
+      return true;
+  }
+}
+
+// Instructions that put nothing onto the stack.
+bool pushes_nothing(const Instruction& instruction) {
+  switch (instruction.op) {
+    case Instr::kPopTop:
+    case Instr::kStoreFast:
+    case Instr::kDeleteFast:
+    case Instr::kStoreDeref:
+    case Instr::kDeleteDeref:
+    case Instr::kStoreName:
+    case Instr::kDeleteName:
+    case Instr::kStoreGlobal:
+    case Instr::kDeleteGlobal:
+    case Instr::kStoreAttr:
+    case Instr::kDeleteAttr:
+    case Instr::kStoreSubscript:
+    case Instr::kStoreSlice:
+    case Instr::kDeleteSubscript:
+    case Instr::kListAppend:
+    case Instr::kListExtend:
+    case Instr::kSetAdd:
+    case Instr::kSetUpdate:
+    case Instr::kMapAdd:
+    case Instr::kDictUpdate:
+    case Instr::kDictMerge:
+    case Instr::kJump:
+    case Instr::kJumpIfFalse:
+    case Instr::kJumpIfTrue:
+    case Instr::kJumpIfNone:
+    case Instr::kJumpIfNotNone:
+    case Instr::kJumpIfFalseOrPop:
+    case Instr::kJumpIfTrueOrPop:
+    case Instr::kSetupAnnotations:
+    case Instr::kPopExcept:
+    case Instr::kPopIter:
+    case Instr::kEndFor:
+    case Instr::kNop:
+    case Instr::kResume:
+    case Instr::kKwNames:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// The stack behind an instruction. Operands are never NULL but for a call's callable, so that what
+// lies under the result is as before.
+void advance(const Instruction& instruction, bool jump, std::vector<bool>* stack) {
+  const int effect = stack_effect(instruction, jump);
+  NUMLIFT_CHECK(static_cast<int>(stack->size()) + effect >= 0, "the stack underflows at a unit");
+  stack->resize(static_cast<size_t>(static_cast<int>(stack->size()) + effect), true);
+  if (jump || pushes_nothing(instruction)) return;
+  if (!stack->empty()) stack->back() = true;
+  if (instruction.op == Instr::kLoadGlobal && instruction.flag) {
+    (*stack)[stack->size() - (null_is_before_callable() ? 2 : 1)] = false;
+  } else if (is_method_load(instruction)) {
+    const size_t first = stack->size() - 2;
+    (*stack)[first] = !null_is_before_callable();
+    (*stack)[first + 1] = null_is_before_callable();
+  }
+}
+
+}  // namespace
+
+InstructionUnit unit_at(const Bytecode& bytecode, int32_t index) {
+  int32_t end = index + 1;
+  if (bytecode.instructions[static_cast<size_t>(index)].op == Instr::kKwNames) ++end;
+  return {index, end};
+}
+
+bool can_leave_after(const Bytecode& bytecode, const InstructionUnit& unit) {
+  switch (bytecode.instructions[static_cast<size_t>(unit.end - 1)].op) {
+    // They belong to a protocol of several instructions, or leave NULLs that cannot be foreseen.
+    case Instr::kLoadSpecial:
+    case Instr::kLoadFastAndClear:
+    case Instr::kSend:
+    case Instr::kYieldValue:
+    case Instr::kReturnGenerator:
+    case Instr::kGetAwaitable:
+    case Instr::kGetAiter:
+    case Instr::kGetAnext:
+    case Instr::kEndAsyncFor:
+    case Instr::kBeforeAsyncWith:
+    case Instr::kPushExcInfo:
+    case Instr::kWithExceptStart:
+    case Instr::kCheckExcMatch:
+    case Instr::kCheckEgMatch:
+    case Instr::kPopExcept:
+    case Instr::kMakeCell:
+    case Instr::kCopyFreeVars:
+    case Instr::kSwap:
+    case Instr::kCopy:
+      return false;
+    default:
+      return true;
+  }
+}
+
+// ---------------------------------------------------------------- liveness
+
+namespace {
+
+// Names through which code looks at the locals of its own frame.
+constexpr std::string_view kFrameReaders[] = {"locals",    "vars",         "dir",   "eval", "exec",
+                                              "_getframe", "currentframe", "stack", "super"};
+
+bool may_read_its_frame(PyCodeObject* code) {
+  for (PyObject* names : {code->co_names, code->co_localsplusnames}) {
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names); ++i) {
+      const char* text = PyUnicode_AsUTF8(PyTuple_GET_ITEM(names, i));
+      if (text == nullptr) throw PyError();
+      if (std::string_view(text) == "__class__" ||
+          std::find(std::begin(kFrameReaders), std::end(kFrameReaders), text) !=
+              std::end(kFrameReaders)) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+bool reads_slot(Instr op) {
+  return op == Instr::kLoadFast || op == Instr::kLoadFastAndClear || op == Instr::kDeleteFast ||
+         op == Instr::kLoadClosure || op == Instr::kMakeCell;
+}
+
+}  // namespace
+
+std::vector<int32_t> live_slots(const Bytecode& bytecode, const std::vector<int32_t>& starts,
+                                const std::vector<int32_t>& set) {
+  if (may_read_its_frame(as_code(bytecode.code))) return set;
+  const auto& instructions = bytecode.instructions;
+  const auto slots = local_slots(bytecode.code);
+  std::vector<int32_t> live;
+  std::vector<char> seen;
+  std::vector<int32_t> pending;
+  for (const int32_t slot : set) {
+    const LocalSlot& kind = slots[static_cast<size_t>(slot)];
+    if (kind.is_cell || kind.is_free) {
+      live.push_back(slot);
+      continue;
+    }
+    // Forward until the slot is read or written on each path.
+    bool is_read = false;
+    seen.assign(instructions.size(), 0);
+    pending = starts;
+    while (!pending.empty() && !is_read) {
+      int32_t index = pending.back();
+      pending.pop_back();
+      for (; index < static_cast<int32_t>(instructions.size()); ++index) {
+        if (std::exchange(seen[static_cast<size_t>(index)], 1)) break;
+        const Instruction& instruction = instructions[static_cast<size_t>(index)];
+        const bool is_here = instruction.arg == slot;
+        if (is_here && reads_slot(instruction.op)) {
+          is_read = true;
+          break;
+        }
+        if (instruction.handler != kNoTarget) {
+          pending.push_back(bytecode.handlers[static_cast<size_t>(instruction.handler)].target);
+        }
+        if (is_here && instruction.op == Instr::kStoreFast) break;
+        if (instruction.target != kNoTarget) pending.push_back(instruction.target);
+        if (!falls_through(instruction)) break;
+      }
+    }
+    if (is_read) live.push_back(slot);
+  }
+  return live;
+}
+
+// ---------------------------------------------------------------- building
+
+namespace {
+
+class ResumeBuilder {
+ public:
+  // `more`: arguments behind the frame's own values.
+  ResumeBuilder(const SuspendedFrame& frame, size_t more)
+      : frame_(frame),
+        original_(*frame.bytecode),
+        code_(as_code(original_.code)),
+        kinds_(local_slots(original_.code)),
+        own_(static_cast<int32_t>(frame.value_count())) {
+    parameters_ = own_ + static_cast<int32_t>(more);
+    added_ = parameters_;
+  }
+
+  void use_place(int32_t index) {
+    const Instruction& instruction = original_.instructions[static_cast<size_t>(index)];
+    position_ = instruction.position;
+  }
+  void use_handler(int32_t handler) { handler_ = handler; }
+
+  // Takes the arguments apart.
+  void begin();
+  void push_argument(size_t index);  // one of the `more`
+  void push_callable(BorrowedRef callable);
+  void push_constant(BorrowedRef object);
+  void call(size_t arguments);
+  void jump_into_copy(int32_t index);
+  void leave(const SuspendedFrame& after, size_t place, BorrowedRef leave_function);
+  // The unit of at_unit, with its ways out.
+  std::vector<SuspendedFrame> run_unit(const SuspendedFrame& at_unit, BorrowedRef leave_function);
+  void add(Instr op, int32_t arg = 0) { prologue_.push_back({make(op, arg), false}); }
+  size_t size() const { return prologue_.size(); }
+  Instruction& at(size_t index) { return prologue_[index].instruction; }
+  void replace_in_copy(int32_t index, size_t prologue_index) {
+    replaced_ = index;
+    replaced_by_ = prologue_index;
+  }
+
+  Ref finish();
+
+ private:
+  Instruction make(Instr op, int32_t arg) const {
+    Instruction instruction;
+    instruction.op = op;
+    instruction.arg = arg;
+    instruction.position = position_;
+    instruction.handler = handler_;
+    return instruction;
+  }
+  void add_slot(Instr op, int32_t slot) { prologue_.push_back({make(op, slot), true}); }
+  void add_copy(int32_t index) {
+    prologue_.push_back({original_.instructions[static_cast<size_t>(index)], true});
+  }
+  void pop_parameter(int32_t index) {
+    add(Instr::kLoadFast, index);
+    add(Instr::kDeleteFast, index);
+  }
+  static bool has_slot(Instr op);
+  Ref make_template() const;
+
+  struct Line {
+    Instruction instruction;
+    bool original_slot;  // arg is a slot of the original: moved once the added ones are counted
+  };
+  static constexpr int32_t kIntoCopy = -1000;  // targets below it stand for the copy's index
+
+  const SuspendedFrame& frame_;
+  const Bytecode& original_;
+  PyCodeObject* code_;
+  std::vector<LocalSlot> kinds_;
+  int32_t own_;             // arguments that are the frame's own values
+  int32_t parameters_ = 0;  // all arguments
+  int32_t added_ = 0;       // locals in front of the original's
+  std::vector<Line> prologue_;
+  std::vector<Ref> kept_;
+  Position position_;
+  int32_t handler_ = kNoTarget;
+  int32_t replaced_ = -1;
+  size_t replaced_by_ = 0;
+};
+
+bool ResumeBuilder::has_slot(Instr op) {
+  switch (op) {
+    case Instr::kLoadFast:
+    case Instr::kLoadFastAndClear:
+    case Instr::kStoreFast:
+    case Instr::kDeleteFast:
+    case Instr::kMakeCell:
+    case Instr::kLoadClosure:
+    case Instr::kLoadDeref:
+    case Instr::kStoreDeref:
+    case Instr::kDeleteDeref:
+    case Instr::kLoadClassDeref:
+    case Instr::kLoadFromDictOrDeref:
+      return true;
+    default:
+      return false;
+  }
+}
+
+void ResumeBuilder::begin() {
+  add(Instr::kResume, 0);
+  int32_t next_parameter = 0;
+  for (const int32_t slot : frame_.slots) {
+    pop_parameter(next_parameter++);
+    add_slot(Instr::kStoreFast, slot);
+  }
+  // super() without arguments may look for self in the frame's first slot.
+  const bool has_class = std::any_of(kinds_.begin(), kinds_.end(), [](const LocalSlot& slot) {
+    return slot.is_free && PyUnicode_CompareWithASCIIString(slot.name.get(), "__class__") == 0;
+  });
+  if (has_class && !frame_.slots.empty() && frame_.slots.front() == 0) {
+    add_slot(kinds_.front().is_cell ? Instr::kLoadDeref : Instr::kLoadFast, 0);
+    add(Instr::kStoreFast, 0);
+  }
+  for (const bool is_value : frame_.stack) {
+    if (is_value) {
+      pop_parameter(next_parameter++);
+    } else {
+      add(Instr::kPushNull);
+    }
+  }
+}
+
+void ResumeBuilder::push_argument(size_t index) {
+  pop_parameter(own_ + static_cast<int32_t>(index));
+}
+
+void ResumeBuilder::push_constant(BorrowedRef object) {
+  kept_.push_back(Ref::create(object));
+  add(Instr::kLoadConst, -1);
+  prologue_.back().instruction.constant = object;
+}
+
+void ResumeBuilder::push_callable(BorrowedRef callable) {
+  if (null_is_before_callable()) add(Instr::kPushNull);
+  push_constant(callable);
+  if (!null_is_before_callable()) add(Instr::kPushNull);
+}
+
+void ResumeBuilder::call(size_t arguments) { add(Instr::kCall, static_cast<int32_t>(arguments)); }
+
+void ResumeBuilder::jump_into_copy(int32_t index) {
+  add(Instr::kJump);
+  prologue_.back().instruction.target = kIntoCopy - index;
+}
+
+void ResumeBuilder::leave(const SuspendedFrame& after, size_t place, BorrowedRef leave_function) {
+  const auto depth = static_cast<int32_t>(after.stack.size());
+  added_ = std::max(added_, depth);
+  for (int32_t i = depth; i-- > 0;) add(Instr::kStoreFast, i);
+  push_callable(leave_function);
+  push_constant(checked(PyLong_FromSize_t(place)));
+  for (const int32_t slot : after.slots) {
+    const LocalSlot& kind = kinds_[static_cast<size_t>(slot)];
+    add_slot(kind.is_cell || kind.is_free ? Instr::kLoadClosure : Instr::kLoadFast, slot);
+  }
+  for (int32_t i = 0; i < depth; ++i) {
+    if (after.stack[static_cast<size_t>(i)]) add(Instr::kLoadFast, i);
+  }
+  call(1 + after.value_count());
+  add(Instr::kReturnValue);
+}
+
+std::vector<SuspendedFrame> ResumeBuilder::run_unit(const SuspendedFrame& at_unit,
+                                                    BorrowedRef leave_function) {
+  const InstructionUnit unit = unit_at(original_, at_unit.next);
+  std::vector<SuspendedFrame> after;
+  std::vector<int32_t> set = at_unit.slots;
+  std::vector<bool> stack = at_unit.stack;
+  const auto add_after = [&](int32_t next, std::vector<bool> left) {
+    after.push_back({at_unit.bytecode, at_unit.globals, next, live_slots(original_, {next}, set),
+                     std::move(left)});
+  };
+  for (int32_t i = unit.begin; i + 1 < unit.end; ++i) {
+    add_copy(i);
+    advance(original_.instructions[static_cast<size_t>(i)], false, &stack);
+  }
+  const Instruction& last = original_.instructions[static_cast<size_t>(unit.end - 1)];
+  const size_t place = size();
+  add_copy(unit.end - 1);
+  if (last.op == Instr::kStoreFast || last.op == Instr::kDeleteFast) {
+    std::erase(set, last.arg);
+    if (last.op == Instr::kStoreFast && stack.back()) {
+      set.insert(std::lower_bound(set.begin(), set.end(), last.arg), last.arg);
+    }
+  }
+  if (is_method_load(last)) {
+    // As a plain load: what it leaves is then the attribute and a NULL, whatever was found.
+    at(place).flag = false;
+    at(place).arg = -1;
+    use_place(unit.end - 1);
+    add(Instr::kPushNull);
+    if (null_is_before_callable()) add(Instr::kSwap, 2);
+  }
+  use_handler(kNoTarget);
+  use_place(unit.end - 1);
+  if (falls_through(last)) {
+    std::vector<bool> passed = stack;
+    advance(last, false, &passed);
+    add_after(unit.end, std::move(passed));
+    leave(after.back(), after.size() - 1, leave_function);
+  }
+  if (last.target != kNoTarget) {
+    std::vector<bool> jumped = stack;
+    advance(last, true, &jumped);
+    add_after(last.target, std::move(jumped));
+    if (last.op == Instr::kForIter) {
+      // The loop's end stands before its target.
+      for (int32_t i = last.target; i-- > 0;) {
+        const Instr op = original_.instructions[static_cast<size_t>(i)].op;
+        if (op == Instr::kEndFor) {
+          for (; i < last.target; ++i) {
+            add_copy(i);
+            prologue_.back().instruction.handler = kNoTarget;
+          }
+          break;
+        }
+        if (op != Instr::kPopTop) break;
+      }
+    }
+    at(place).target = static_cast<int32_t>(size());
+    leave(after.back(), after.size() - 1, leave_function);
+  }
+  return after;
+}
+
+Ref ResumeBuilder::make_template() const {
+  const Ref varnames = checked(PyCode_GetVarnames(code_));
+  const Py_ssize_t total = added_ + PyTuple_GET_SIZE(varnames.get());
+  Ref names = checked(PyTuple_New(total));
+  for (Py_ssize_t i = 0; i < total; ++i) {
+    PyObject* name = i < added_
+                         ? PyUnicode_InternFromString(fmt::format(".numlift{}", i).c_str())
+                         : Py_NewRef(PyTuple_GET_ITEM(varnames.get(), i - added_));
+    PyTuple_SET_ITEM(names.get(), i, checked(name).release());
+  }
+  return make_code_with_locals(code_, parameters_, names);
+}
+
+Ref ResumeBuilder::finish() {
+  Bytecode bytecode;
+  bytecode.code = make_template();
+  bytecode.handlers = original_.handlers;
+  bytecode.nlocals = original_.nlocals + added_;
+  bytecode.nslots = original_.nslots + added_;
+  bytecode.stack_size = original_.stack_size;
+  const auto base = static_cast<int32_t>(prologue_.size());
+  for (Handler& handler : bytecode.handlers) handler.target += base;
+  bytecode.instructions.reserve(prologue_.size() + original_.instructions.size());
+  for (Line& line : prologue_) {
+    Instruction& instruction = line.instruction;
+    if (instruction.target <= kIntoCopy) instruction.target = kIntoCopy - instruction.target + base;
+    if (line.original_slot && has_slot(instruction.op)) instruction.arg += added_;
+    bytecode.instructions.push_back(instruction);
+  }
+  for (Instruction instruction : original_.instructions) {
+    if (instruction.target != kNoTarget) instruction.target += base;
+    if (has_slot(instruction.op)) instruction.arg += added_;
+    bytecode.instructions.push_back(std::move(instruction));
+  }
+  if (replaced_ >= 0) {
+    Instruction& instruction = bytecode.instructions[static_cast<size_t>(base + replaced_)];
+    const Position position = instruction.position;
+    instruction = Instruction{};
+    instruction.op = Instr::kJump;
+    instruction.flag = true;
+    instruction.flag2 = true;
+    instruction.position = position;
+    instruction.target = static_cast<int32_t>(replaced_by_);
+  }
+  const Ref code = encode(bytecode);
+  return checked(PyFunction_New(code.get(), frame_.globals.get()));
+}
+
+}  // namespace
+
+Ref make_rest_function(const SuspendedFrame& frame) {
+  ResumeBuilder builder(frame, 0);
+  builder.use_place(frame.next);
+  builder.begin();
+  builder.jump_into_copy(frame.next);
+  return builder.finish();
+}
+
+Ref make_outer_function(const SuspendedFrame& frame, BorrowedRef inner, size_t inner_values,
+                        BorrowedRef left) {
+  // The call that the frame waits for stands before `next`.
+  const int32_t caller = frame.next - 1;
+  ResumeBuilder builder(frame, inner_values);
+  builder.use_place(caller);
+  builder.begin();
+  builder.use_handler(frame.bytecode->instructions[static_cast<size_t>(caller)].handler);
+  builder.push_callable(inner);
+  for (size_t i = 0; i < inner_values; ++i) builder.push_argument(i);
+  builder.call(inner_values);
+  if (left) {
+    builder.use_handler(kNoTarget);
+    builder.add(Instr::kCopy, 1);
+    builder.push_constant(left);
+    builder.add(Instr::kIsOp, 0);
+    builder.add(Instr::kJumpIfFalse);
+    const size_t stays = builder.size() - 1;
+    builder.add(Instr::kReturnValue);
+    builder.at(stays).target = static_cast<int32_t>(builder.size());
+  }
+  builder.jump_into_copy(frame.next);
+  return builder.finish();
+}
+
+UnitFunction make_unit_function(const SuspendedFrame& frame, const SuspendedFrame& at_unit,
+                                BorrowedRef leave) {
+  ResumeBuilder builder(frame, 0);
+  builder.use_place(frame.next);
+  builder.begin();
+  UnitFunction made;
+  if (frame.next != at_unit.next) {
+    builder.jump_into_copy(frame.next);
+    builder.replace_in_copy(at_unit.next, builder.size());
+  }
+  made.after = builder.run_unit(at_unit, leave);
+  made.function = builder.finish();
+  return made;
+}
+
+}  // namespace numlift
