@@ -189,8 +189,7 @@ PyObject* call_compiled(PyObject* self, PyObject* const* args, size_t nargsf,
   Found found = Found::kCPython;
   PyObject* result = nullptr;
   if (function != nullptr && !state.plain && !options().disable &&
-      !numlift_is_watched(PyThreadState_Get(),
-                          reinterpret_cast<PyCodeObject*>(function->func_code))) {
+      !numlift_is_watched(reinterpret_cast<PyCodeObject*>(function->func_code))) {
     const Py_ssize_t nargs = PyVectorcall_NARGS(nargsf);
     const Signature& signature = state.signature;
     PyObject* called = reinterpret_cast<PyObject*>(function);
@@ -365,6 +364,7 @@ void FunctionState::sweep_retired() {
 }
 
 void initialize_compiled_function(BorrowedRef unsupported) {
+  numlift_initialize_thread_state();
   set_unsupported_class(unsupported);
   type_object = reinterpret_cast<PyTypeObject*>(make_type().release());
 }

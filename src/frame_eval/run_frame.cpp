@@ -1,6 +1,8 @@
 // A run's scratch memory and the call-backs of the native function.
 #include "run_frame.h"
 
+#include <cstring>
+
 #include "numlift/numpy_shim/allocator.h"
 #include "numlift/py/py_error.h"
 
@@ -8,10 +10,10 @@ namespace numlift::frame_eval {
 
 size_t RunFrame::scratch_bytes(const ProgramHost& host) {
   const size_t scalar_slots = host.inputs_.size() + host.scalar_count_;
-  const size_t pointers = 3 * host.buffers_.size() + host.temp_bytes_.size() +
-                          host.object_items_.size() + host.held_inputs_.size() +
-                          host.stored_inputs_.size();
-  return scalar_slots * sizeof(codegen::ScalarSlot) + pointers * sizeof(void*);
+  const size_t words = host.dims_count_ + host.held_inputs_.size() + host.stored_inputs_.size() +
+                       2 * host.buffers_.size() + host.copy_count_ + host.temp_bytes_.size() +
+                       host.object_items_.size();
+  return scalar_slots * sizeof(codegen::ScalarSlot) + words * sizeof(void*);
 }
 
 RunFrame::RunFrame(const ProgramHost& the_host, const guards::CallInputs& the_call,
@@ -23,22 +25,27 @@ RunFrame::RunFrame(const ProgramHost& the_host, const guards::CallInputs& the_ca
   };
   take(&scalars, host.inputs_.size());
   take(&scalar_storage, host.scalar_count_);
-  take(&buffers, host.buffers_.size());
-  take(&objects, host.buffers_.size());
-  take(&copies, host.buffers_.size());
-  take(&temps, host.temp_bytes_.size());
-  take(&item_objects, host.object_items_.size());
+  take(&dims, host.dims_count_);
   take(&held, host.held_inputs_.size());
   take(&saved, host.stored_inputs_.size());
+  char* const zeroed = scratch;
+  take(&buffers, host.buffers_.size());
+  take(&objects, host.buffers_.size());
+  take(&copies, host.copy_count_);
+  take(&temps, host.temp_bytes_.size());
+  take(&item_objects, host.object_items_.size());
+  std::memset(zeroed, 0, static_cast<size_t>(scratch - zeroed));
 }
 
 RunFrame::~RunFrame() {
-  for (size_t b = 0; b < host.buffers_.size(); ++b) {
-    if (objects[b] != nullptr) {
+  for (uint32_t b : host.owned_arrays_) {
+    if (objects[b] != nullptr)
       Py_DECREF(objects[b]);
-    } else if (host.buffers_[b].kind == codegen::Buffer::Kind::kArray) {
+    else
       numpy_shim::pool_free(buffers[b]);
-    }
+  }
+  for (size_t b = 0; b < host.copy_count_; ++b) {
+    if (host.buffers_[b].kind == codegen::Buffer::Kind::kExtern) Py_XDECREF(objects[b]);
     Py_XDECREF(copies[b]);
   }
   for (size_t t = 0; t < host.temp_bytes_.size(); ++t) numpy_shim::pool_free(temps[t]);

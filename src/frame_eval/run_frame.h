@@ -13,7 +13,7 @@
 
 namespace numlift::frame_eval {
 
-// Pointers into one zeroed block of scratch memory. What it owns at the end is released: arrays
+// Pointers into one block of scratch memory. What it owns at the end is released: arrays
 // that were not handed out, temporaries, undo copies, references.
 struct RunFrame {
   RunFrame(const ProgramHost& host, const guards::CallInputs& call, PyObject* const* slots,
@@ -34,8 +34,10 @@ struct RunFrame {
   codegen::ScalarSlot* scalar_storage;  // of kScalar buffers and extern scalars
   char** buffers;                       // by buffer; kArray: owned until objects[b] is there
   PyObject** objects;                   // by buffer, owned: the array of a kArray or kExtern buffer
-  PyObject** copies;                    // by buffer, owned: C contiguous copy of an extern's array
+  PyObject** copies;                    // by buffer (none in a program without externs), owned: C
+                                        // contiguous copy of an extern's array
   char** temps;                         // owned
+  int64_t* dims;                        // of kArray buffers at BufferPlan::dims_at, once allocated
   PyObject** item_objects;              // owned: opaque extern items
   PyObject** held;                      // owned: inputs that are no arguments
   size_t held_count = 0;
@@ -46,8 +48,13 @@ struct RunFrame {
 
 extern const codegen::RuntimeCallbacks kHostCallbacks;
 
-bool evaluate_sizes(const std::vector<guards::CompiledSize>& sizes,
-                    std::span<const int64_t> symbols, int64_t* out);
+inline bool evaluate_sizes(const std::vector<guards::CompiledSize>& sizes,
+                           std::span<const int64_t> symbols, int64_t* out) {
+  for (const guards::CompiledSize& size : sizes) {
+    if (!size.evaluate(symbols, out++)) return false;
+  }
+  return true;
+}
 
 // ---- recipe.cpp
 // The objects that a recipe's nodes describe; `output` makes Graph::outputs[index].

@@ -74,14 +74,6 @@ bool has_distinct_elements(PyArrayObject* array) {
 
 }  // namespace
 
-bool evaluate_sizes(const std::vector<CompiledSize>& sizes, std::span<const int64_t> symbols,
-                    int64_t* out) {
-  for (size_t i = 0; i < sizes.size(); ++i) {
-    if (!sizes[i].evaluate(symbols, out + i)) return false;
-  }
-  return true;
-}
-
 ProgramHost::ProgramHost(const codegen::Program& program, codegen::ProgramFunction function,
                          const std::vector<InputSpec>& inputs,
                          const std::vector<RecipeNode>& recipe,
@@ -94,7 +86,7 @@ ProgramHost::ProgramHost(const codegen::Program& program, codegen::ProgramFuncti
   for (uint32_t i = 0; i < inputs.size(); ++i) {
     input_slots_.push_back(guards.input_slot(i));
     if (!guards.is_argument(i)) held_inputs_.push_back(i);
-    if (inputs[i].kind == InputSpec::Kind::kArray) array_inputs_.push_back(i);
+    (inputs[i].kind == InputSpec::Kind::kArray ? array_inputs_ : scalar_inputs_).push_back(i);
     if (inputs[i].stored_to) stored_inputs_.push_back(i);
   }
   stored_externs_.resize(program.buffers.size());
@@ -113,6 +105,9 @@ ProgramHost::ProgramHost(const codegen::Program& program, codegen::ProgramFuncti
         input_buffers_.push_back(b);
         break;
       case Buffer::Kind::kArray:
+        plan.dims_at = dims_count_;
+        dims_count_ += static_cast<uint32_t>(plan.dims.size());
+        owned_arrays_.push_back(b);
         if (b >= program.allocate_late.size() || !program.allocate_late[b])
           early_arrays_.push_back(b);
         break;
@@ -160,6 +155,7 @@ ProgramHost::ProgramHost(const codegen::Program& program, codegen::ProgramFuncti
   for (size_t s = 0; s < program.steps.size(); ++s) {
     const auto* step = std::get_if<codegen::ExternStep>(&program.steps[s]);
     if (step == nullptr) continue;
+    copy_count_ = buffers_.size();
     const Node& node = program.graph.node(step->node);
     ExternPlan& plan = externs_[s];
     plan.recipe = recipe_in_users_name(externs.at(step->call),
@@ -181,7 +177,7 @@ ProgramHost::ProgramHost(const codegen::Program& program, codegen::ProgramFuncti
 
 bool ProgramHost::allocate_array(RunFrame* frame, uint32_t b) const {
   const BufferPlan& plan = buffers_[b];
-  int64_t dims[NPY_MAXDIMS];
+  int64_t* dims = frame->dims + plan.dims_at;
   if (!evaluate_sizes(plan.dims, frame->symbols, dims)) return false;
   const int64_t bytes =
       numpy_shim::array_bytes(plan.dtype, static_cast<int>(plan.dims.size()), dims);
@@ -191,9 +187,8 @@ bool ProgramHost::allocate_array(RunFrame* frame, uint32_t b) const {
 }
 
 bool ProgramHost::prepare(RunFrame* frame) const {
-  for (uint32_t i = 0; i < inputs_.size(); ++i) {
+  for (uint32_t i : scalar_inputs_) {
     const InputSpec& input = inputs_[i];
-    if (input.kind == InputSpec::Kind::kArray) continue;
     const ValueKind kind = input.kind == InputSpec::Kind::kNumpyScalar ? ValueKind::kNumpyScalar
                                                                        : ValueKind::kPyScalar;
     PyObject* object = frame->slots[input_slots_[i]];
@@ -265,10 +260,10 @@ PyObject* ProgramHost::array_object(RunFrame* frame, uint32_t b) const {
   if (plan.kind == Buffer::Kind::kInput) return frame->slots[plan.input_slot];
   NUMLIFT_CHECK(plan.kind == Buffer::Kind::kArray && frame->buffers[b] != nullptr,
                 "buffer {} has no array object", b);
-  int64_t dims[NPY_MAXDIMS], strides[NPY_MAXDIMS];
-  NUMLIFT_CHECK(evaluate_sizes(plan.dims, frame->symbols, dims) &&
-                    (plan.c_order || evaluate_sizes(plan.strides, frame->symbols, strides)),
-                "sizes of buffer {}", b);
+  const int64_t* dims = frame->dims + plan.dims_at;
+  int64_t strides[NPY_MAXDIMS];
+  NUMLIFT_CHECK(plan.c_order || evaluate_sizes(plan.strides, frame->symbols, strides),
+                "strides of buffer {}", b);
   char* data = std::exchange(frame->buffers[b], nullptr);  // make_array takes it over in any case
   object = numpy_shim::make_array(plan.dtype, static_cast<int>(plan.dims.size()), dims,
                                   plan.c_order ? nullptr : strides, data)
@@ -336,7 +331,6 @@ Outcome ProgramHost::run(const guards::CallInputs& call, PyObject* const* slots,
     scratch = heap.get();
   }
   scratch = reinterpret_cast<char*>((reinterpret_cast<uintptr_t>(scratch) + 15) & ~uintptr_t{15});
-  std::memset(scratch, 0, scratch_bytes_);
   RunFrame frame(*this, call, slots, {symbols, program_.graph.symbols.size()}, scratch);
 
   if (!stored_inputs_.empty() && has_overlap(frame)) return Outcome::kOverlap;

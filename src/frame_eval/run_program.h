@@ -47,6 +47,7 @@ class ProgramHost {
     std::vector<guards::CompiledSize> dims, strides;
     uint32_t input_slot = 0;  // kInput
     uint32_t slot = 0;        // kTemp
+    uint32_t dims_at = 0;     // kArray: where its dims are in RunFrame::dims
     uint32_t scalar = 0;      // kScalar, and kExtern of a scalar: index of its 16 bytes
   };
   struct ViewPlan {
@@ -79,16 +80,18 @@ class ProgramHost {
   const std::vector<uint32_t>& results_;
   std::vector<uint32_t> input_slots_;  // by input
   std::vector<uint32_t> held_inputs_;  // inputs that need a reference during the run
-  std::vector<uint32_t> array_inputs_, stored_inputs_;
+  std::vector<uint32_t> array_inputs_, scalar_inputs_, stored_inputs_;
   std::vector<BufferPlan> buffers_;
-  std::vector<uint32_t> input_buffers_, early_arrays_, scalar_buffers_;
+  std::vector<uint32_t> input_buffers_, scalar_buffers_;
+  std::vector<uint32_t> owned_arrays_, early_arrays_;  // kArray: all; allocated before the run
   std::vector<guards::CompiledSize> temp_bytes_;
   std::vector<uint32_t> temp_buffers_;
   std::vector<ViewPlan> outputs_;
   std::vector<ExternPlan> externs_;   // by step (empty recipes for other steps)
   std::vector<NodeId> object_items_;  // extern items that are opaque objects
   std::vector<bool> stored_externs_;  // by buffer: an extern's array that the program stores to
-  uint32_t scalar_count_ = 0;
+  uint32_t scalar_count_ = 0, dims_count_ = 0;
+  size_t copy_count_ = 0;  // as many as buffers when there are externs
   size_t scratch_bytes_ = 0;
 };
 

@@ -13,6 +13,7 @@
 #include "array_class.h"
 #include "dict_lookup.h"
 #include "dict_version.h"
+#include "numlift/numpy_shim/dtypes.h"
 
 namespace numlift::guards {
 namespace {
@@ -27,6 +28,21 @@ bool same_source(const Source& a, const Source& b) {
   }
   if (a.parent == b.parent) return true;
   return a.parent && b.parent && same_source(*a.parent, *b.parent);
+}
+
+// True is a proof, false is not: a dtype can have several descriptors.
+inline bool is_packed(PyObject* object, PyObject* descr, int rank, int flags) {
+  if (!PyArray_CheckExact(object)) return false;
+  PyArrayObject* array = numpy_shim::as_array(object);
+  if (reinterpret_cast<PyObject*>(PyArray_DESCR(array)) != descr || PyArray_NDIM(array) != rank ||
+      (PyArray_FLAGS(array) & flags) != flags) {
+    return false;
+  }
+  const npy_intp* dims = PyArray_DIMS(array);
+  for (int axis = 0; axis < rank; ++axis) {
+    if (dims[axis] == 1) return false;
+  }
+  return true;
 }
 
 bool makes_reading_safe(const Predicate& predicate, bool is_array) {
@@ -89,7 +105,8 @@ GuardSet::GuardSet(std::vector<Guard> guards, const std::vector<InputSource>& in
   for (uint32_t slot : input_slots_) emit_read(slot);
   for (uint32_t i = 0; i < symbols.size(); ++i) {
     if (symbols[i].kind == SymbolKind::kExternDim) continue;
-    steps_.push_back(Step{.kind = Step::Kind::kSymbol,
+    const bool is_dim = symbols[i].kind == SymbolKind::kDim;
+    steps_.push_back(Step{.kind = is_dim ? Step::Kind::kDim : Step::Kind::kSymbol,
                           .axis = static_cast<uint8_t>(symbols[i].axis),
                           .symbol_kind = symbols[i].kind,
                           .slot = input_slots_.at(symbols[i].input),
@@ -98,8 +115,14 @@ GuardSet::GuardSet(std::vector<Guard> guards, const std::vector<InputSource>& in
   for (const SizeGuard& guard : size_guards) {
     // Those on the sizes of an extern's result are checked when it is there (run_program).
     if (uses_extern_symbols(guard, symbols)) continue;
-    steps_.push_back(
-        Step{.kind = Step::Kind::kSize, .index = static_cast<uint32_t>(size_guards_.size())});
+    Step step{.kind = Step::Kind::kSize, .index = static_cast<uint32_t>(size_guards_.size())};
+    const auto left = guard.left.as_symbol(), right = guard.right.as_symbol();
+    if (guard.relation == SizeGuard::Relation::kEqual && left && right) {
+      step.kind = Step::Kind::kEqual;
+      step.slot = static_cast<uint32_t>(*left);
+      step.other = static_cast<uint32_t>(*right);
+    }
+    steps_.push_back(step);
     size_guards_.push_back(guard);
     compiled_size_guards_.push_back(
         {guard.relation, CompiledSize(guard.left), CompiledSize(guard.right)});
@@ -180,6 +203,23 @@ void GuardSet::emit_read(uint32_t slot) {
 }
 
 void GuardSet::emit_guard(uint32_t guard) {
+  const uint32_t slot = guard_slots_[guard];
+  const Source& source = *slots_[slot].source;
+  const auto* array = std::get_if<IsArray>(&guards_[guard].predicate);
+  if (array != nullptr && source.kind == Source::Kind::kArgument && !read_emitted_[slot] &&
+      array->array_class.layout == ArrayClass::Layout::kC && array->array_class.size_one == 0) {
+    read_emitted_[slot] = true;
+    const int writeable = guard_writeable_[guard] ? NPY_ARRAY_WRITEABLE : 0;
+    steps_.push_back(Step{.kind = Step::Kind::kPacked,
+                          .writeable = guard_writeable_[guard],
+                          .slot = slot,
+                          .index = guard,
+                          .argument = static_cast<uint32_t>(source.index),
+                          .rank = array->array_class.rank,
+                          .flags = NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_ALIGNED | writeable,
+                          .descr = numpy_shim::descr_of(array->array_class.dtype)});
+    return;
+  }
   emit_read(guard_slots_[guard]);
   Step step{.kind = Step::Kind::kCheck,
             .writeable = guard_writeable_[guard],
@@ -251,6 +291,18 @@ bool GuardSet::check(const CallInputs& inputs, PyObject** slots, int64_t* symbol
           return false;
         }
         break;
+      case Step::Kind::kPacked: {
+        PyObject* object = inputs.arguments[step.argument];
+        slots[step.slot] = object;
+        if (object == nullptr) return false;
+        if (!is_packed(object, step.descr, step.rank, step.flags) &&
+            !check_array(object,
+                         std::get_if<IsArray>(&guards_[step.index].predicate)->array_class,
+                         step.writeable)) {
+          return false;
+        }
+        break;
+      }
       case Step::Kind::kType:
         if (slots[step.slot] == nullptr ||
             reinterpret_cast<PyObject*>(Py_TYPE(slots[step.slot])) !=
@@ -258,11 +310,11 @@ bool GuardSet::check(const CallInputs& inputs, PyObject** slots, int64_t* symbol
           return false;
         }
         break;
+      case Step::Kind::kDim:
+        symbols[step.index] = PyArray_DIMS(numpy_shim::as_array(slots[step.slot]))[step.axis];
+        break;
       case Step::Kind::kSymbol:
         switch (step.symbol_kind) {
-          case SymbolKind::kDim:
-            symbols[step.index] = PyArray_DIMS(numpy_shim::as_array(slots[step.slot]))[step.axis];
-            break;
           case SymbolKind::kStride:
             symbols[step.index] =
                 PyArray_STRIDES(numpy_shim::as_array(slots[step.slot]))[step.axis];
@@ -270,9 +322,13 @@ bool GuardSet::check(const CallInputs& inputs, PyObject** slots, int64_t* symbol
           case SymbolKind::kInt:
             symbols[step.index] = PyLong_AsLongLong(slots[step.slot]);
             break;
+          case SymbolKind::kDim:
           case SymbolKind::kExternDim:
             break;
         }
+        break;
+      case Step::Kind::kEqual:
+        if (symbols[step.slot] != symbols[step.other]) return false;
         break;
       case Step::Kind::kSize:
         if (!compiled_size_guards_[step.index].holds({symbols, symbol_count_})) return false;
@@ -340,13 +396,15 @@ std::vector<std::string> GuardSet::texts() const {
       case Step::Kind::kCheck:
       case Step::Kind::kSame:
       case Step::Kind::kArray:
+      case Step::Kind::kPacked:
       case Step::Kind::kType:
         lines.push_back(guard_text(step.index));
         break;
       case Step::Kind::kStatic:
         for (uint32_t guard : static_guards_) lines.push_back(guard_text(guard));
         break;
-      case Step::Kind::kSize: {
+      case Step::Kind::kSize:
+      case Step::Kind::kEqual: {
         const SizeGuard& guard = size_guards_[step.index];
         lines.push_back(fmt::format("{} {} {} ({})", guard.left.text(),
                                     relation_text(guard.relation), guard.right.text(),
@@ -355,6 +413,7 @@ std::vector<std::string> GuardSet::texts() const {
       }
       case Step::Kind::kRead:
       case Step::Kind::kSymbol:
+      case Step::Kind::kDim:
         break;
     }
   }

@@ -4,12 +4,11 @@
 
 #include <sys/mman.h>
 
-#include <atomic>
+#include <algorithm>
 #include <bit>
 #include <cstdlib>
 #include <cstring>
-#include <mutex>
-#include <new>
+#include <utility>
 #include <vector>
 
 #include "numlift/numpy_shim/numpy.h"
@@ -40,36 +39,33 @@ Header* header_of(void* data) {
   return reinterpret_cast<Header*>(static_cast<char*>(data) - kHeaderBytes);
 }
 
-class SpinLock {
- public:
-  void lock() noexcept {
-    while (flag_.test_and_set(std::memory_order_acquire)) {
+struct FreeList {
+  Header* first = nullptr;
+  size_t room = 0;  // so many more blocks may be kept
+};
+
+constexpr size_t capacity_of(int size_class) {
+  if (size_class == 0) return 64;
+  const size_t base = size_t{64} << (size_class - 1) / 4;
+  return base + static_cast<size_t>((size_class - 1) % 4 + 1) * (base / 4);
+}
+static_assert(capacity_of(kClassCount - 1) == kBigBytes);
+
+// Guarded by the GIL, which every caller holds: an atomic operation would cost more than all the
+// rest of a small allocation.
+struct Pool {
+  Pool() {
+    for (int c = 0; c < kClassCount; ++c) {
+      small[c].room = std::max<size_t>(2, kKeptBytesPerClass / capacity_of(c));
     }
   }
-  void unlock() noexcept { flag_.clear(std::memory_order_release); }
-
- private:
-  std::atomic_flag flag_ = ATOMIC_FLAG_INIT;
-};
-
-struct FreeList {
-  SpinLock lock;
-  Header* first = nullptr;
-  size_t count = 0;
-};
-
-struct Pool {
   FreeList small[kClassCount];
-  std::mutex big_lock;
   std::vector<Header*> big;  // oldest first
-  std::atomic<int64_t> kept_bytes{0};
-  std::atomic<int64_t> live_blocks{0};
+  int64_t kept_bytes = 0;
+  int64_t live_blocks = 0;
 };
 // Leaked on purpose: arrays are freed after static destructors have run.
-Pool& pool() {
-  static Pool* const instance = new Pool;
-  return *instance;
-}
+Pool& pool = *new Pool;
 
 // Smallest class that holds `bytes` (1 to kBigBytes) and its size.
 int class_of(size_t bytes, size_t* capacity) {
@@ -106,41 +102,35 @@ void unmap_big(Header* header) { munmap(header, header->capacity + kHeaderBytes)
 
 // Best fit among the kept blocks: not more than a quarter larger than asked for.
 Header* take_kept(size_t capacity) {
-  Pool& p = pool();
-  const std::lock_guard guard(p.big_lock);
-  size_t best = p.big.size();
-  for (size_t i = 0; i < p.big.size(); ++i) {
-    const size_t have = p.big[i]->capacity;
+  std::vector<Header*>& big = pool.big;
+  size_t best = big.size();
+  for (size_t i = 0; i < big.size(); ++i) {
+    const size_t have = big[i]->capacity;
     if (have < capacity || have - capacity > capacity / 4) continue;
-    if (best == p.big.size() || have < p.big[best]->capacity) best = i;
+    if (best == big.size() || have < big[best]->capacity) best = i;
   }
-  if (best == p.big.size()) return nullptr;
-  Header* header = p.big[best];
-  p.big.erase(p.big.begin() + static_cast<ptrdiff_t>(best));
-  p.kept_bytes -= static_cast<int64_t>(header->capacity);
+  if (best == big.size()) return nullptr;
+  Header* header = big[best];
+  big.erase(big.begin() + static_cast<ptrdiff_t>(best));
+  pool.kept_bytes -= static_cast<int64_t>(header->capacity);
   return header;
 }
 
 void keep_or_unmap(Header* header) {
-  Pool& p = pool();
   const auto bytes = static_cast<int64_t>(header->capacity);
   const int64_t limit = options().cache_limit_bytes.load(std::memory_order_relaxed);
-  std::vector<Header*> dropped;
-  {
-    const std::lock_guard guard(p.big_lock);
-    while (!p.big.empty() && p.kept_bytes + bytes > limit) {
-      dropped.push_back(p.big.front());
-      p.kept_bytes -= static_cast<int64_t>(p.big.front()->capacity);
-      p.big.erase(p.big.begin());
-    }
-    if (bytes <= limit) {
-      p.big.push_back(header);
-      p.kept_bytes += bytes;
-      header = nullptr;
-    }
+  while (!pool.big.empty() && pool.kept_bytes + bytes > limit) {
+    Header* oldest = pool.big.front();
+    pool.kept_bytes -= static_cast<int64_t>(oldest->capacity);
+    pool.big.erase(pool.big.begin());
+    unmap_big(oldest);
   }
-  if (header != nullptr) dropped.push_back(header);
-  for (Header* one : dropped) unmap_big(one);
+  if (bytes > limit) {
+    unmap_big(header);
+    return;
+  }
+  pool.big.push_back(header);
+  pool.kept_bytes += bytes;
 }
 
 void* handler_malloc(void*, size_t bytes) { return pool_allocate(bytes); }
@@ -169,24 +159,20 @@ PyObject* handler_capsule = nullptr;  // kept for the process
 }  // namespace
 
 void* pool_allocate(size_t bytes) noexcept {
-  Pool& p = pool();
   if (bytes <= kBigBytes - kHeaderBytes) {
     size_t capacity = 0;
     const int size_class = class_of(bytes, &capacity);
-    FreeList& list = p.small[size_class];
-    list.lock.lock();
+    FreeList& list = pool.small[size_class];
     Header* header = list.first;
     if (header != nullptr) {
       list.first = header->next;
-      --list.count;
-    }
-    list.lock.unlock();
-    if (header == nullptr) {
+      ++list.room;
+    } else {
       header = static_cast<Header*>(std::aligned_alloc(64, capacity + kHeaderBytes));
       if (header == nullptr) return nullptr;
       *header = Header{size_class, capacity, nullptr};
     }
-    p.live_blocks.fetch_add(1, std::memory_order_relaxed);
+    ++pool.live_blocks;
     return data_of(header);
   }
   if (bytes > static_cast<size_t>(PTRDIFF_MAX) - 2 * kHugePageBytes) return nullptr;
@@ -200,51 +186,39 @@ void* pool_allocate(size_t bytes) noexcept {
     header = map_big(capacity);
   }
   if (header == nullptr) return nullptr;
-  p.live_blocks.fetch_add(1, std::memory_order_relaxed);
+  ++pool.live_blocks;
   return data_of(header);
 }
 
 void pool_free(void* block) noexcept {
   if (block == nullptr) return;
-  Pool& p = pool();
-  p.live_blocks.fetch_sub(1, std::memory_order_relaxed);
+  --pool.live_blocks;
   Header* header = header_of(block);
   if (header->size_class == kBigClass) {
     keep_or_unmap(header);
     return;
   }
-  FreeList& list = p.small[header->size_class];
-  const size_t most = std::max<size_t>(2, kKeptBytesPerClass / header->capacity);
-  list.lock.lock();
-  if (list.count < most) {
-    header->next = list.first;
-    list.first = header;
-    ++list.count;
-    header = nullptr;
+  FreeList& list = pool.small[header->size_class];
+  if (list.room == 0) {
+    std::free(header);
+    return;
   }
-  list.lock.unlock();
-  std::free(header);
+  --list.room;
+  header->next = list.first;
+  list.first = header;
 }
 
 void pool_release() noexcept {
-  Pool& p = pool();
-  for (FreeList& list : p.small) {
-    list.lock.lock();
+  for (FreeList& list : pool.small) {
     Header* header = std::exchange(list.first, nullptr);
-    list.count = 0;
-    list.lock.unlock();
-    while (header != nullptr) std::free(std::exchange(header, header->next));
+    for (; header != nullptr; ++list.room) std::free(std::exchange(header, header->next));
   }
-  std::vector<Header*> big;
-  {
-    const std::lock_guard guard(p.big_lock);
-    big.swap(p.big);
-    p.kept_bytes = 0;
-  }
-  for (Header* header : big) unmap_big(header);
+  for (Header* header : pool.big) unmap_big(header);
+  pool.big = {};
+  pool.kept_bytes = 0;
 }
 
-PoolStats pool_stats() noexcept { return {pool().live_blocks.load(), pool().kept_bytes.load()}; }
+PoolStats pool_stats() noexcept { return {pool.live_blocks, pool.kept_bytes}; }
 
 void initialize_allocator() {
   handler_capsule = checked(PyCapsule_New(&handler, "mem_handler", nullptr)).release();

@@ -103,15 +103,23 @@ class GuardSet {
       kCheck,   // predicate of guard `index` on slots[slot]
       kSame,    // slots[slot] is the object that the other slot of guard `index` holds
       kArray,   // the same, for IsArray
-      kType,    // the same, for HasType
+      kPacked,  // kRead of argument `argument` and kArray, for C order without axes of size 1
+      kType,    // the same as kCheck, for HasType
       kSymbol,  // symbols[index] from slots[slot]
+      kDim,     // the same, of a dim
       kSize,    // size guard `index`
+      kEqual,   // size guard `index`: symbols[slot] == symbols[other]
     } kind = Kind::kRead;
-    bool writeable = false;  // kArray: the program stores to it
+    bool writeable = false;  // kArray, kPacked: the program stores to it
     uint8_t axis = 0;
     SymbolKind symbol_kind = SymbolKind::kDim;
     uint32_t slot = 0;
     uint32_t index = 0;
+    uint32_t other = 0;
+    // kPacked: what the usual answer needs.
+    uint32_t argument = 0;
+    int rank = 0, flags = 0;
+    PyObject* descr = nullptr;  // the dtype's singleton: borrowed, lives as long as the process
   };
   struct WatchedDict {
     Ref dict;

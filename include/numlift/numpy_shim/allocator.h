@@ -2,7 +2,7 @@
 //
 // Fresh pages are the hidden cost of large arrays (docs/design.md, Memory), so freed blocks are
 // kept: small ones in free lists by size class, big ones (from 1 MiB) up to
-// options().cache_limit_bytes. All blocks are aligned to 64 bytes. Thread safe; needs no GIL.
+// options().cache_limit_bytes. All blocks are aligned to 64 bytes. Every call needs the GIL.
 #pragma once
 
 #include "numlift/py/python.h"

@@ -1,5 +1,7 @@
 #include "thread_state.h"
 
+#include <string.h>
+
 #if PY_VERSION_HEX >= 0x030C0000
 #define Py_BUILD_CORE
 #undef _PyGC_FINALIZED
@@ -11,23 +13,39 @@ enum { kMostNestedCalls = 10000 };
 static _Thread_local int nested_calls;
 
 #if PY_VERSION_HEX >= 0x030C0000
-static int any_tool(const void* monitors, size_t size) {
-  const unsigned char* bytes = (const unsigned char*)monitors;
-  unsigned char any = 0;
-  for (size_t i = 0; i < size; ++i) any |= bytes[i];
+static PyInterpreterState* interpreter; /* NumPy, and so numlift, lives in one of a process */
+
+/* A byte an event: more than 8 of them. The last words looked at overlap. */
+static inline int any_tool(const void* monitors, size_t size) {
+  const char* bytes = (const char*)monitors;
+  uint64_t any, word;
+  memcpy(&any, bytes + size - sizeof any, sizeof any);
+  for (size_t i = 0; i + sizeof word < size; i += sizeof word) {
+    memcpy(&word, bytes + i, sizeof word);
+    any |= word;
+  }
   return any != 0;
 }
+#define ANY_TOOL(monitors) any_tool(&(monitors), sizeof(monitors))
 #endif
 
-int numlift_is_watched(PyThreadState* thread, PyCodeObject* code) {
+void numlift_initialize_thread_state(void) {
+#if PY_VERSION_HEX >= 0x030C0000
+  _Static_assert(sizeof(_Py_GlobalMonitors) >= sizeof(uint64_t) &&
+                     sizeof(_Py_LocalMonitors) >= sizeof(uint64_t),
+                 "any_tool reads words");
+  interpreter = PyInterpreterState_Get();
+#endif
+}
+
+int numlift_is_watched(PyCodeObject* code) {
 #if PY_VERSION_HEX >= 0x030C0000
   /* Settrace and setprofile are tools of sys.monitoring, too. */
-  if (any_tool(&thread->interp->monitors, sizeof thread->interp->monitors)) return 1;
-  return code->_co_monitoring != NULL && any_tool(&code->_co_monitoring->local_monitors,
-                                                  sizeof code->_co_monitoring->local_monitors);
+  if (ANY_TOOL(interpreter->monitors)) return 1;
+  return code->_co_monitoring != NULL && ANY_TOOL(code->_co_monitoring->local_monitors);
 #else
   (void)code;
-  return thread->cframe->use_tracing != 0;
+  return PyThreadState_Get()->cframe->use_tracing != 0;
 #endif
 }
 

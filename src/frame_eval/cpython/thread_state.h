@@ -10,7 +10,9 @@ extern "C" {
 
 /* A tracer, profiler or sys.monitoring tool watches `code` (or all code): it must see real frames.
  */
-int numlift_is_watched(PyThreadState* thread, PyCodeObject* code);
+int numlift_is_watched(PyCodeObject* code);
+/* Before the first of these calls, in the interpreter that numlift was imported into. */
+void numlift_initialize_thread_state(void);
 
 /* Around a call of the original function from C. On 3.12 and 3.13 each such call counts against the
    limit of C recursion, which is far below the user's recursion limit: given back here, with a cap
