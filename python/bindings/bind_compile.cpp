@@ -95,6 +95,7 @@ void bind_compile(py::module_& module) {
       .def("__str__", [](const GraphText& graph) { return graph.text; });
   py::class_<EntryInfo>(module, "Entry")
       .def_readonly("kind", &EntryInfo::kind)
+      .def_readonly("site", &EntryInfo::site)
       .def_readonly("guards", &EntryInfo::guards)
       .def_property_readonly(
           "graph", [](const EntryInfo& e) { return GraphText{e.graph_text, e.graph_table}; })

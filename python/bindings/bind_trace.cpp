@@ -25,7 +25,7 @@ py::dict trace(const py::object& function, const py::tuple& arguments) {
   inputs.arguments = &PyTuple_GET_ITEM(arguments.ptr(), 0);
   inputs.function = function.ptr();
   const auto start = std::chrono::steady_clock::now();
-  auto traced = with_python_errors([&] { return frame_eval::trace_call(function.ptr(), inputs); });
+  auto traced = with_python_errors([&] { return frame_eval::trace_call({function.ptr()}, inputs); });
   const std::chrono::duration<double, std::micro> elapsed =
       std::chrono::steady_clock::now() - start;
   py::dict result;
@@ -33,6 +33,10 @@ py::dict trace(const py::object& function, const py::tuple& arguments) {
   if (auto* whole = std::get_if<frame_eval::TraceResult>(&traced)) {
     for (const auto& guard : whole->guards) guards.push_back(guard_text(guard));
     result["graph"] = graph_text(whole->graph);
+    if (whole->exit) {
+      const auto& info = whole->exit->info;
+      result["break"] = py::make_tuple(info.category, info.reason, info.line);
+    }
   } else {
     const auto& broken = std::get<frame_eval::TraceBreak>(traced);
     for (const auto& guard : broken.guards) guards.push_back(guard_text(guard));

@@ -59,11 +59,11 @@ std::string place_text(const BreakInfo& info) {
   return fmt::format("{}:{} in {}", info.file, info.line, info.function);
 }
 
-std::string break_message(const BreakInfo& info) {
+std::string break_message(const BreakInfo& info, const char* what) {
   const BreakText text = break_text(info.category);
   std::string message = fmt::format("{} at {}: {}.", text.text, place_text(info), info.reason);
   if (!text.explanation.empty()) message += " " + text.explanation;
-  message += " CPython runs the call.";
+  message += fmt::format(" CPython runs {}.", what);
   if (!text.hint.empty()) message += " Fix: " + text.hint;
   return message;
 }
@@ -100,42 +100,42 @@ double milliseconds_since(std::chrono::steady_clock::time_point start) {
       .count();
 }
 
-void log_entry(const FunctionState& state, const Entry& entry, const EntryInfo& info) {
+void log_entry(const Site& site, const Entry& entry, const EntryInfo& info) {
   if (log_enabled(LogChannel::guards)) {
-    std::string text = fmt::format("guards of {}:", state.name);
+    std::string text = fmt::format("guards of {}:", site.name);
     for (const std::string& guard : info.guards) text += "\n  " + guard;
     log(LogChannel::guards, text);
   }
   if (log_enabled(LogChannel::timing) && !entry.is_python()) {
     log(LogChannel::timing,
         fmt::format("{}: trace {:.2f} ms, passes {:.2f} ms, schedule {:.2f} ms, emit {:.2f} ms",
-                    state.name, info.trace_ms, info.passes_ms, info.schedule_ms, info.emit_ms));
+                    site.name, info.trace_ms, info.passes_ms, info.schedule_ms, info.emit_ms));
   }
   if (log_enabled(LogChannel::graph) && !entry.is_python()) {
-    log(LogChannel::graph, fmt::format("{} after the passes:\n{}", state.name, info.graph_text));
+    log(LogChannel::graph, fmt::format("{} after the passes:\n{}", site.name, info.graph_text));
   }
 }
 
 // False: the function has had its share of compilations.
-bool may_compile(FunctionState* state, const guards::CallInputs& call) {
-  if (state->entries.empty()) return true;
+bool may_compile(FunctionState* state, Site* site, const guards::CallInputs& call) {
+  if (site->entries.empty()) return true;
   const bool at_limit =
-      state->entries.size() >= static_cast<size_t>(options().recompile_limit.load());
+      site->entries.size() >= static_cast<size_t>(options().recompile_limit.load());
   if (!at_limit && !log_enabled(LogChannel::recompiles)) return true;
-  const std::string why = state->entries.front()->guards().explain_miss(call);
+  const std::string why = site->entries.front()->guards().explain_miss(call);
   if (!at_limit) {
-    log(LogChannel::recompiles, fmt::format("{} is compiled again: {}", state->name,
+    log(LogChannel::recompiles, fmt::format("{} is compiled again: {}", site->name,
                                             why.empty() ? "np.errstate is another" : why));
     return true;
   }
   const std::string text =
       fmt::format("{} was compiled {} times (recompile_limit) and needs another entry: {}.",
-                  state->name, state->entries.size(), why.empty() ? "np.errstate is another" : why);
+                  site->name, site->entries.size(), why.empty() ? "np.errstate is another" : why);
   if (state->options.fullgraph) {
     PyErr_SetString(unsupported_class, text.c_str());
     return false;
   }
-  state->plain = true;
+  site->plain = true;
   log_warning(text +
               " CPython runs it from now on. Fix: keep what the guard names the same from call "
               "to call, or raise numlift.config.recompile_limit");
@@ -151,47 +151,60 @@ void set_unsupported_class(BorrowedRef unsupported) {
   (void)fork_handler;
 }
 
-Entry* compile_call(FunctionState* state, const guards::CallInputs& call,
+Entry* compile_call(FunctionState* state, Site* site, const guards::CallInputs& call,
                     numpy_shim::ErrState errstate) {
-  const size_t known = state->entries.size();
+  const size_t known = site->entries.size();
   const CompileTurn turn;
   // Another thread may have compiled just this while we waited: look again before tracing.
-  if (state->entries.size() != known) return nullptr;
-  if (!may_compile(state, call)) return nullptr;
+  if (site->entries.size() != known) return nullptr;
+  if (!may_compile(state, site, call)) return nullptr;
 
   const auto start = std::chrono::steady_clock::now();
+  const Ref function = Ref::create(reinterpret_cast<PyObject*>(state->function));
   ++state->stats.compiles;
-  state->break_count = 1;
-  auto traced = trace_call(reinterpret_cast<PyObject*>(state->function), call);
+  auto traced = trace_call({function, site->frames.empty() ? nullptr : &site->frames}, call);
   const double trace_ms = milliseconds_since(start);
+  const auto report_break = [&](const BreakInfo& info, const char* what) {
+    if (log_enabled(LogChannel::breaks)) log(LogChannel::breaks, break_message(info, what));
+  };
   std::unique_ptr<Entry> entry;
   if (auto* broken = std::get_if<TraceBreak>(&traced)) {
     if (state->options.fullgraph) {
       raise_unsupported(broken->info);
       return nullptr;
     }
-    if (log_enabled(LogChannel::breaks)) log(LogChannel::breaks, break_message(broken->info));
+    report_break(broken->info, site->frames.empty() ? "the call" : "the rest of the call");
     entry = std::make_unique<Entry>(std::move(*broken), state->options, errstate, call);
     entry->trace_ms = trace_ms;
   } else {
     auto& result = std::get<TraceResult>(traced);
-    result.graph.name = state->name;
+    if (result.exit && state->options.fullgraph) {
+      raise_unsupported(result.exit->info);
+      return nullptr;
+    }
+    result.graph.name = site->name;
     if (log_enabled(LogChannel::graph)) {
       log(LogChannel::graph,
-          fmt::format("{} as captured:\n{}", state->name, graph_text(result.graph)));
+          fmt::format("{} as captured:\n{}", site->name, graph_text(result.graph)));
     }
-    if (dump_enabled()) dump_stage(state->name, "captured", graph_text(result.graph));
+    if (dump_enabled()) dump_stage(site->name, "captured", graph_text(result.graph));
+    std::unique_ptr<EntryExit> exit;
+    if (result.exit) {
+      report_break(result.exit->info, "this step");
+      exit = make_exit(*result.exit, &state->resume_sites);
+    }
     entry = std::make_unique<Entry>(std::move(result), state->options, errstate, call);
     entry->trace_ms = trace_ms;
-    entry->compile(state->options, reinterpret_cast<PyObject*>(state->function));
-    state->break_count = 0;
+    entry->exit = std::move(exit);
+    entry->compile(state->options, function);
+    entry->note_owned();
   }
   if (log_enabled(LogChannel::guards) || log_enabled(LogChannel::timing) ||
       log_enabled(LogChannel::graph)) {
-    log_entry(*state, *entry, entry->info());
+    log_entry(*site, *entry, entry->info());
   }
-  state->entries.insert(state->entries.begin(), std::move(entry));
-  return state->entries.front().get();
+  site->entries.insert(site->entries.begin(), std::move(entry));
+  return site->entries.front().get();
 }
 
 }  // namespace numlift::frame_eval

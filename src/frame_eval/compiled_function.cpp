@@ -6,7 +6,6 @@
 // call is here: whatever goes wrong inside numlift, the user's call still gets CPython's answer.
 #include "numlift/frame_eval/compiled_function.h"
 
-#include <alloca.h>
 #include <structmember.h>
 
 #include <algorithm>
@@ -16,6 +15,7 @@
 
 #include "cpython/thread_state.h"
 #include "function_state.h"
+#include "run_call.h"
 #include "numlift/numpy_shim/allocator.h"
 #include "numlift/py/py_error.h"
 #include "numlift/support/log.h"
@@ -23,9 +23,6 @@
 
 namespace numlift::frame_eval {
 namespace {
-
-constexpr int kMostRestartsInRow = 8;
-constexpr size_t kMostScratchWords = 4096;  // slots and symbols of one entry
 
 struct CompiledFunction {
   PyObject ob_base;
@@ -65,121 +62,6 @@ void refresh_signature(FunctionState& state) {
   state.break_count = state.plain ? 1 : 0;
 }
 
-// An internal error: the function runs plainly from now on; in strict mode the caller raises.
-bool give_up(FunctionState& state, const std::string& what) {
-  if (options().strict) {
-    PyErr_Format(PyExc_RuntimeError, "numlift internal error in %s: %s", state.name.c_str(),
-                 what.c_str());
-    return true;
-  }
-  state.plain = true;
-  state.break_count = 1;
-  log_warning(
-      fmt::format("internal error of numlift in {}: {}. CPython runs it from now on. "
-                  "Please report it.",
-                  state.name, what));
-  return false;
-}
-
-enum class Found : uint8_t { kResult, kCPython, kError };
-
-// Runs an entry whose guards hold.
-Found run_entry(FunctionState& state, Entry* entry, const guards::CallInputs& call,
-                PyObject* const* slots, int64_t* symbols, PyObject** result) {
-  const EntryPin pin(&state, entry);
-  ++entry->hits;
-  if (entry->is_python()) return Found::kCPython;
-  switch (entry->run(call, slots, symbols, result)) {
-    case Outcome::kDone:
-      entry->restarts_in_row = 0;
-      return Found::kResult;
-    case Outcome::kError:
-      return Found::kError;
-    case Outcome::kOverlap:
-      return Found::kCPython;
-    case Outcome::kRestart:
-      break;
-  }
-  ++state.stats.restarts;
-  ++entry->restarts;
-  if (++entry->restarts_in_row == kMostRestartsInRow) {
-    BreakInfo why;
-    why.category = "would_raise";
-    why.reason = fmt::format("{} calls in a row met a condition that only CPython reports",
-                             kMostRestartsInRow);
-    log(LogChannel::breaks,
-        fmt::format("{}: {}. CPython runs such calls from now on.", state.name, why.reason));
-    entry->become_python(std::move(why));
-  }
-  return Found::kCPython;
-}
-
-// Entries in order of use; none: a new one.
-Found find_and_run(FunctionState& state, const guards::CallInputs& call, PyObject** result) {
-  const numpy_shim::ErrState errstate = numpy_shim::current_errstate();
-  if (errstate.underflow) return Found::kCPython;
-  size_t words = 0;
-  for (const auto& entry : state.entries) {
-    words = std::max(words, entry->guards().slot_count() + entry->guards().symbol_count());
-  }
-  if (words > kMostScratchWords) return Found::kCPython;
-  auto* scratch = static_cast<int64_t*>(alloca((words + 1) * sizeof(int64_t)));
-  const auto holds = [&](Entry* entry, PyObject*** slots, int64_t** symbols) {
-    *symbols = scratch;
-    *slots = reinterpret_cast<PyObject**>(scratch + entry->guards().symbol_count());
-    return entry->errstate() == errstate && entry->guards().check(call, *slots, *symbols);
-  };
-  PyObject** slots = nullptr;
-  int64_t* symbols = nullptr;
-  for (size_t i = 0; i < state.entries.size(); ++i) {
-    Entry* entry = state.entries[i].get();
-    if (!holds(entry, &slots, &symbols)) continue;
-    if (i != 0)
-      std::rotate(state.entries.begin(), state.entries.begin() + static_cast<ptrdiff_t>(i),
-                  state.entries.begin() + static_cast<ptrdiff_t>(i) + 1);
-    ++state.stats.hits;
-    return run_entry(state, entry, call, slots, symbols, result);
-  }
-  ++state.stats.misses;
-  if (is_tracing()) return Found::kCPython;
-  Entry* entry = compile_call(&state, call, errstate);
-  if (entry == nullptr) return PyErr_Occurred() != nullptr ? Found::kError : Found::kCPython;
-  words = entry->guards().slot_count() + entry->guards().symbol_count();
-  if (words > kMostScratchWords) return Found::kCPython;
-  scratch = static_cast<int64_t*>(alloca((words + 1) * sizeof(int64_t)));
-  if (holds(entry, &slots, &symbols)) return run_entry(state, entry, call, slots, symbols, result);
-  // Possible only when another thread changed something meanwhile.
-  NUMLIFT_CHECK(!options().strict, "guards do not hold for the call just traced: {}",
-                entry->guards().explain_miss(call));
-  return Found::kCPython;
-}
-
-// The boundary: no C++ exception leaves it.
-Found find_and_run_safely(FunctionState& state, const guards::CallInputs& call,
-                          PyObject** result) noexcept {
-  std::string what;
-  try {
-    return find_and_run(state, call, result);
-  } catch (const PyError&) {
-    // An interrupt or an exit is the user's; any other Python error here is our own fault.
-    if (!PyErr_ExceptionMatches(PyExc_Exception)) return Found::kError;
-    PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
-    PyErr_Fetch(&type, &value, &traceback);
-    PyErr_NormalizeException(&type, &value, &traceback);
-    Ref text = Ref::steal(value == nullptr ? nullptr : PyObject_Str(value));
-    const char* utf8 = text ? PyUnicode_AsUTF8(text.get()) : nullptr;
-    what = fmt::format("{}: {}", reinterpret_cast<PyTypeObject*>(type)->tp_name,
-                       utf8 == nullptr ? "" : utf8);
-    Py_XDECREF(type);
-    Py_XDECREF(value);
-    Py_XDECREF(traceback);
-    PyErr_Clear();
-  } catch (const std::exception& error) {
-    what = error.what();
-  }
-  return give_up(state, what) ? Found::kError : Found::kCPython;
-}
-
 PyObject* call_compiled(PyObject* self, PyObject* const* args, size_t nargsf,
                         PyObject* keyword_names) noexcept {
   FunctionState& state = state_of(self);
@@ -195,11 +77,11 @@ PyObject* call_compiled(PyObject* self, PyObject* const* args, size_t nargsf,
     PyObject* called = reinterpret_cast<PyObject*>(function);
     if (keyword_names == nullptr && nargs == signature.positional && signature.is_plain() &&
         !state.self) {
-      found = find_and_run_safely(state, {args, called}, &result);
+      found = run_call(state, {args, called}, &result);
     } else {
       BoundArguments bound;
       if (bound.bind(signature, function, state.self.get(), args, nargs, keyword_names)) {
-        found = find_and_run_safely(state, {bound.values(), called}, &result);
+        found = run_call(state, {bound.values(), called}, &result);
       }
     }
   }
@@ -226,10 +108,18 @@ int traverse(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(state.function_owner.get());
   Py_VISIT(state.self.get());
   Py_VISIT(state.code.get());
-  for (const auto* entries : {&state.entries, &state.retired}) {
-    for (const auto& entry : *entries) {
+  const auto visit_entries = [&](const std::vector<std::unique_ptr<Entry>>& entries) {
+    for (const auto& entry : entries) {
       for (PyObject* owned : entry->owned()) Py_VISIT(owned);
     }
+    return 0;
+  };
+  if (const int stop = visit_entries(state.retired)) return stop;
+  if (const int stop = visit_entries(state.start.entries)) return stop;
+  for (const auto& site : state.resume_sites.all()) {
+    Py_VISIT(site->rest.get());
+    for (const SuspendedFrame& frame : site->frames) Py_VISIT(frame.globals.get());
+    if (const int stop = visit_entries(site->entries)) return stop;
   }
   return 0;
 }
@@ -245,6 +135,7 @@ int clear(PyObject* self) {
   const Ref callable = std::exchange(state.callable, Ref());
   const Ref function = std::exchange(state.function_owner, Ref());
   const Ref bound = std::exchange(state.self, Ref());
+  const std::vector<std::unique_ptr<Site>> sites = state.resume_sites.take_all();
   return 0;
 }
 
@@ -350,8 +241,13 @@ std::string name_of(BorrowedRef callable) {
 
 std::vector<std::unique_ptr<Entry>> FunctionState::take_entries() {
   std::vector<std::unique_ptr<Entry>> taken;
-  for (auto& entry : entries) (entry->pins == 0 ? taken : retired).push_back(std::move(entry));
-  entries.clear();
+  for_each_site([&](Site& site) {
+    for (auto& entry : site.entries) {
+      (entry->pins == 0 ? taken : retired).push_back(std::move(entry));
+    }
+    site.entries.clear();
+    site.plain = false;
+  });
   return taken;
 }
 
@@ -384,7 +280,7 @@ Ref make_compiled_function(BorrowedRef callable, const CompileOptions& options) 
   auto state = std::make_unique<FunctionState>(no_code);
   state->callable = Ref::create(callable);
   state->options = options;
-  state->name = name_of(callable);
+  state->name = state->start.name = name_of(callable);
   find_function(callable, state.get());
   if (state->function != nullptr)
     refresh_signature(*state);
@@ -407,7 +303,12 @@ CallStats stats_of(BorrowedRef compiled) { return state_of(compiled).stats; }
 
 std::vector<EntryInfo> entries_of(BorrowedRef compiled) {
   std::vector<EntryInfo> infos;
-  for (const auto& entry : state_of(compiled).entries) infos.push_back(entry->info());
+  state_of(compiled).for_each_site([&](const Site& site) {
+    for (const auto& entry : site.entries) {
+      infos.push_back(entry->info());
+      infos.back().site = site.name;
+    }
+  });
   return infos;
 }
 

@@ -52,6 +52,7 @@ Entry::Entry(TraceResult trace, const CompileOptions& options, numpy_shim::ErrSt
       errstate_(errstate),
       inputs_(std::move(trace.inputs)),
       recipe_(std::move(trace.recipe)),
+      results_(std::move(trace.results)),
       externs_(std::move(trace.externs)),
       graph_(std::move(trace.graph)) {
   if (options.dynamic == false) fix_sizes(graph_.symbols, &graph_.size_guards);
@@ -86,7 +87,7 @@ void Entry::compile(const CompileOptions& options, BorrowedRef function) {
     passes_ms_ = milliseconds_since(start) - compiled_->schedule_ms - compiled_->emit_ms;
   }
   host_ = std::make_unique<ProgramHost>(compiled_->program, compiled_->code->function(), inputs_,
-                                        recipe_, externs_, *guards_, errstate_.fp_checks,
+                                        recipe_, results_, externs_, *guards_, errstate_.fp_checks,
                                         PyFunction_GetGlobals(function.get()));
   note_owned();
 }
@@ -97,10 +98,10 @@ void Entry::become_python(BreakInfo why) {
 }
 
 Outcome Entry::run(const guards::CallInputs& call, PyObject* const* slots, int64_t* symbols,
-                   PyObject** result) {
-  if (kind_ == Kind::kProgram) return host_->run(call, slots, symbols, result);
-  return run_reference(graph_, inputs_, recipe_, externs_, *guards_, errstate_.fp_checks, call,
-                       slots, {symbols, guards_->symbol_count()}, result);
+                   PyObject** results) {
+  if (kind_ == Kind::kProgram) return host_->run(call, slots, symbols, results);
+  return run_reference(graph_, inputs_, recipe_, results_, externs_, *guards_, errstate_.fp_checks, call,
+                       slots, {symbols, guards_->symbol_count()}, results);
 }
 
 EntryInfo Entry::info() const {
@@ -122,6 +123,7 @@ EntryInfo Entry::info() const {
       info.kind = "program";
       break;
   }
+  if (exit) info.break_reason = exit->info.reason;
   const Graph& graph = compiled_ ? compiled_->program.graph : graph_;
   info.graph_text = graph_text(graph);
   info.graph_table = graph_table(graph);
@@ -144,6 +146,7 @@ void Entry::note_owned() {
   collect_recipe_refs(recipe_, &collector);
   for (const ExternRecipe& recipe : externs_) collect_recipe_refs(recipe, &collector);
   if (host_) host_->collect_refs(&collector);
+  if (exit) collector.add(exit->function);
 }
 
 }  // namespace numlift::frame_eval

@@ -16,6 +16,18 @@
 
 namespace numlift::frame_eval {
 
+struct Site;
+
+// Where an entry's program ends when it does not return: CPython runs one unit of instructions.
+struct EntryExit {
+  BreakInfo info;
+  Ref function;            // runs it, called with the trace's results; see make_unit_function
+  size_t value_count = 0;  // of all frames
+  size_t outer_count = 0;  // of the frames around the last one: they stay as they are
+  std::vector<Site*> after;
+  uint64_t last_call = 0;  // that came through here
+};
+
 // Used with the GIL held; `pins` counts the calls that are inside it.
 class Entry {
  public:
@@ -34,12 +46,16 @@ class Entry {
   numpy_shim::ErrState errstate() const { return errstate_; }
   guards::GuardSet& guards() { return *guards_; }
   const BreakInfo& break_info() const { return break_info_; }
+  // How many objects run() gives: one, or the values at the exit.
+  size_t result_count() const { return results_.size(); }
   // Not for python entries. The guards hold; slots and symbols are as the check left them.
   Outcome run(const guards::CallInputs& call, PyObject* const* slots, int64_t* symbols,
-              PyObject** result);
+              PyObject** results);
   EntryInfo info() const;
   const std::vector<PyObject*>& owned() const { return owned_; }
+  void note_owned();
 
+  std::unique_ptr<EntryExit> exit;  // null: the program returns from the call
   uint64_t hits = 0, restarts = 0;
   int restarts_in_row = 0;
   int pins = 0;
@@ -47,13 +63,13 @@ class Entry {
 
  private:
   enum class Kind : uint8_t { kProgram, kReference, kPython };
-  void note_owned();
 
   Kind kind_;
   numpy_shim::ErrState errstate_;
   std::unique_ptr<guards::GuardSet> guards_;
   std::vector<InputSpec> inputs_;
   std::vector<RecipeNode> recipe_;
+  std::vector<uint32_t> results_;
   std::vector<ExternRecipe> externs_;
   Graph graph_;  // as captured; after the passes once compiled
   std::unique_ptr<codegen::CompiledProgram> compiled_;

@@ -11,6 +11,7 @@
 #include "arguments.h"
 #include "entry.h"
 #include "numlift/frame_eval/compiled_function.h"
+#include "site.h"
 
 namespace numlift::frame_eval {
 
@@ -24,7 +25,8 @@ struct FunctionState {
   CompileOptions options;
   std::string name;  // for messages
 
-  std::vector<std::unique_ptr<Entry>> entries;  // most recently used first
+  Site start;
+  ResumeSites resume_sites;
   std::vector<std::unique_ptr<Entry>> retired;  // dropped while a call was inside
   bool plain = false;                           // given up on: CPython runs all calls
   CallStats stats;
@@ -34,6 +36,11 @@ struct FunctionState {
   FunctionState* next = nullptr;
 
   explicit FunctionState(PyCodeObject* any_code) : signature(any_code) {}
+  template <class Visit>
+  void for_each_site(Visit visit) {
+    visit(start);
+    for (const auto& site : resume_sites.all()) visit(*site);
+  }
   // Moves entries out; destroy them (which can run user code) when no list is being walked.
   std::vector<std::unique_ptr<Entry>> take_entries();
   void sweep_retired();
@@ -54,10 +61,10 @@ class EntryPin {
   Entry* entry_;
 };
 
-// No entry met the call: traces it, compiles, adds an entry at the front. Null: CPython runs the
-// call and no error is set, or an error is set that the caller hands on. Throws InternalError and
-// whatever code generation throws.
-Entry* compile_call(FunctionState* state, const guards::CallInputs& call,
+// No entry of the site met the call: traces it, compiles, adds an entry at the front. Null: CPython
+// runs the (rest of the) call and no error is set, or an error is set that the caller hands on.
+// Throws InternalError and whatever code generation throws.
+Entry* compile_call(FunctionState* state, Site* site, const guards::CallInputs& call,
                     numpy_shim::ErrState errstate);
 // This thread is tracing: compiled functions that it calls run plainly.
 bool is_tracing();

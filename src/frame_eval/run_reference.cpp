@@ -13,9 +13,10 @@ namespace numlift::frame_eval {
 
 Outcome run_reference(const Graph& graph, const std::vector<InputSpec>& inputs,
                       const std::vector<RecipeNode>& recipe,
+                      const std::vector<uint32_t>& results,
                       const std::vector<ExternRecipe>& externs, const guards::GuardSet& guards,
                       uint8_t fp_checks, const guards::CallInputs& call, PyObject* const* slots,
-                      std::span<const int64_t> symbols, PyObject** result) {
+                      std::span<const int64_t> symbols, PyObject** results_out) {
   using numpy_shim::as_array;
   std::vector<Ref> objects;
   for (uint32_t i = 0; i < inputs.size(); ++i) {
@@ -57,9 +58,9 @@ Outcome run_reference(const Graph& graph, const std::vector<InputSpec>& inputs,
       }
     }
     runner.adopt(std::move(values));
-    *result = build_recipe(recipe, call, [&](uint32_t index) {
-                return runner.result(graph.outputs[index]);
-              }).release();
+    const std::vector<Ref> made = build_recipe(
+        recipe, call, [&](uint32_t index) { return runner.result(graph.outputs[index]); });
+    for (size_t i = 0; i < results.size(); ++i) results_out[i] = Ref(made[results[i]]).release();
     return Outcome::kDone;
   } catch (const PyError&) {
     return Outcome::kError;

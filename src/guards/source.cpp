@@ -162,9 +162,9 @@ BorrowedRef Source::read_from(BorrowedRef owner, const CallInputs& inputs) const
       return builtins ? dict_get(builtins, name) : BorrowedRef();
     }
     case Kind::kClosure:
-      return cell_content_of(closure_cell(parent ? owner : inputs.function, index));
+      return cell_content_of(closure_cell(parent ? owner : BorrowedRef(inputs.function), index));
     case Kind::kCell:
-      return closure_cell(parent ? owner : inputs.function, index);
+      return closure_cell(parent ? owner : BorrowedRef(inputs.function), index);
     case Kind::kCellContent:
       return cell_content_of(owner);
     case Kind::kAttribute:

@@ -43,7 +43,8 @@ struct EntryInfo {
   std::string kind;  // "program", "graph" or "python"
   std::vector<std::string> guards;
   std::string graph_text, graph_table;  // "" for python
-  std::string break_reason;             // python only
+  std::string site;                     // where it begins: the function, or behind a graph break
+  std::string break_reason;             // "": the program returns from the call
   int kernels = 0;
   uint64_t code_size = 0, hits = 0, restarts = 0;
   double trace_ms = 0, passes_ms = 0, schedule_ms = 0, emit_ms = 0;

@@ -39,6 +39,10 @@ Ref build(const ExternRecipe& recipe, uint32_t index, const std::vector<Ref>& op
     case RecipeNode::Kind::kSet:
     case RecipeNode::Kind::kDict:
     case RecipeNode::Kind::kNamedTuple:
+    case RecipeNode::Kind::kCell:
+    case RecipeNode::Kind::kFillCell:
+    case RecipeNode::Kind::kFunction:
+    case RecipeNode::Kind::kCall:
       break;
   }
   NUMLIFT_UNREACHABLE();

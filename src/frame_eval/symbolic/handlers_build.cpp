@@ -5,6 +5,7 @@
 #include "symbolic/iterators.h"
 #include "symbolic/operators.h"
 #include "symbolic/pure.h"
+#include "symbolic/side_effects.h"
 
 namespace numlift::frame_eval {
 
@@ -98,15 +99,24 @@ void format_with_spec(Interpreter& interpreter, Frame& frame, const Instruction&
 
 // ---- additions to a container on the stack (those of a display or comprehension)
 
-void list_append(Interpreter&, Frame& frame, const Instruction& instruction) {
+// The container as long as it is the trace's own: behind a graph break it is a real one.
+template <class T>
+T& growing(Interpreter& interpreter, const Sym& container, SymKind kind) {
+  if (container->kind != kind) change_outside_container(interpreter, container, "a display");
+  return as<T>(container);
+}
+
+void list_append(Interpreter& interpreter, Frame& frame, const Instruction& instruction) {
   Sym item = frame.pop();
-  as<SequenceValue>(frame.peek(instruction.arg)).items.push_back(item);
+  growing<SequenceValue>(interpreter, frame.peek(instruction.arg), SymKind::kList)
+      .items.push_back(item);
 }
 
 void list_extend(Interpreter& interpreter, Frame& frame, const Instruction& instruction) {
   Sym more = frame.pop();
+  auto& list =
+      growing<SequenceValue>(interpreter, frame.peek(instruction.arg), SymKind::kList).items;
   auto items = collect_items(interpreter, more);
-  auto& list = as<SequenceValue>(frame.peek(instruction.arg)).items;
   list.insert(list.end(), items.begin(), items.end());
 }
 
@@ -118,31 +128,35 @@ void list_to_tuple(Interpreter& interpreter, Frame& frame, const Instruction&) {
 void set_add(Interpreter& interpreter, Frame& frame, const Instruction& instruction) {
   Sym item = constant_key(interpreter, frame.pop());
   const Sym& set = frame.peek(instruction.arg);
-  if (!set_contains(interpreter, set, item)) as<SequenceValue>(set).items.push_back(item);
+  auto& items = growing<SequenceValue>(interpreter, set, SymKind::kSet).items;
+  if (!set_contains(interpreter, set, item)) items.push_back(item);
 }
 
 void set_update(Interpreter& interpreter, Frame& frame, const Instruction& instruction) {
   Sym more = frame.pop();
   const Sym set = frame.peek(instruction.arg);
+  auto& items = growing<SequenceValue>(interpreter, set, SymKind::kSet).items;
   for (const Sym& item : collect_unordered(interpreter, more)) {
     Sym known = constant_key(interpreter, item);
-    if (!set_contains(interpreter, set, known)) as<SequenceValue>(set).items.push_back(known);
+    if (!set_contains(interpreter, set, known)) items.push_back(known);
   }
 }
 
 void map_add(Interpreter& interpreter, Frame& frame, const Instruction& instruction) {
   Sym value = frame.pop(), key = frame.pop();
-  dict_set(interpreter, as<DictValue>(frame.peek(instruction.arg)), key, value);
+  auto& dict = growing<DictValue>(interpreter, frame.peek(instruction.arg), SymKind::kDict);
+  dict_set(interpreter, dict, key, value);
 }
 
 void add_to_dict(Interpreter& interpreter, Frame& frame, int depth, bool unique) {
   Sym more = frame.pop();
   if (!is_dict(more)) throw_break("unsupported_value", "** of a " + type_name(more));
   const Sym dict = frame.peek(depth);
+  auto& items = growing<DictValue>(interpreter, dict, SymKind::kDict);
   for (const auto& [key, value] : dict_items(interpreter, more)) {
     if (unique && find_in_dict(interpreter, dict, key))
       throw_break("would_raise", "a keyword is given twice");
-    dict_set(interpreter, as<DictValue>(dict), key, value);
+    dict_set(interpreter, items, key, value);
   }
 }
 void dict_update(Interpreter& interpreter, Frame& frame, const Instruction& instruction) {

@@ -1,0 +1,78 @@
+#include "site.h"
+
+#include <fmt/format.h>
+
+#include "left_values.h"
+#include "numlift/py/py_error.h"
+#include "numlift/support/check.h"
+
+namespace numlift::frame_eval {
+namespace {
+
+bool same_place(const SuspendedFrame& a, const SuspendedFrame& b) {
+  return a.bytecode->code == b.bytecode->code && a.globals == b.globals && a.next == b.next &&
+         a.slots == b.slots && a.stack == b.stack;
+}
+
+// `inner` is the function of the last frame; frames around it call it. `left`: see
+// make_outer_function.
+Ref wrap_in_callers(const std::vector<SuspendedFrame>& frames, Ref inner, BorrowedRef left) {
+  size_t count = frames.back().value_count();
+  for (size_t i = frames.size() - 1; i-- > 0;) {
+    inner = make_outer_function(frames[i], inner, count, left);
+    count += frames[i].value_count();
+  }
+  return inner;
+}
+
+std::string site_name(const std::vector<SuspendedFrame>& frames) {
+  const SuspendedFrame& last = frames.back();
+  const auto* code = reinterpret_cast<PyCodeObject*>(last.bytecode->code.get());
+  const char* name = PyUnicode_AsUTF8(code->co_name);
+  if (name == nullptr) throw PyError();
+  // The break's own line: where the rest begins may be the next.
+  const int32_t before = std::max(last.next - 1, 0);
+  return fmt::format("numlift_resume_in_{}_at_{}", name,
+                     last.bytecode->instructions[static_cast<size_t>(before)].position.line);
+}
+
+}  // namespace
+
+size_t Site::value_count() const {
+  size_t count = 0;
+  for (const SuspendedFrame& frame : frames) count += frame.value_count();
+  return count;
+}
+
+Site* ResumeSites::find_or_make(const std::vector<SuspendedFrame>& frames) {
+  for (const auto& site : sites_) {
+    if (site->frames.size() == frames.size() &&
+        std::equal(frames.begin(), frames.end(), site->frames.begin(), same_place)) {
+      return site.get();
+    }
+  }
+  auto site = std::make_unique<Site>();
+  site->name = site_name(frames);
+  site->frames = frames;
+  site->rest = wrap_in_callers(frames, make_rest_function(frames.back()), nullptr);
+  sites_.push_back(std::move(site));
+  return sites_.back().get();
+}
+
+std::unique_ptr<EntryExit> make_exit(const TraceExit& exit, ResumeSites* sites) {
+  auto made = std::make_unique<EntryExit>();
+  made->info = exit.info;
+  for (const SuspendedFrame& frame : exit.frames) made->value_count += frame.value_count();
+  const SuspendedFrame& last = exit.frames.back();
+  made->outer_count = made->value_count - last.value_count();
+  UnitFunction unit = make_unit_function(last, last, leave_function());
+  made->function = wrap_in_callers(exit.frames, std::move(unit.function), left_object());
+  std::vector<SuspendedFrame> frames = exit.frames;
+  for (const SuspendedFrame& after : unit.after) {
+    frames.back() = after;
+    made->after.push_back(sites->find_or_make(frames));
+  }
+  return made;
+}
+
+}  // namespace numlift::frame_eval
