@@ -9,7 +9,9 @@
 
 #include "../../src/frame_eval/cpython/flow.h"
 #include "../../src/frame_eval/cpython/opcode_table.h"
+#include "../../src/frame_eval/left_values.h"
 #include "numlift/frame_eval/bytecode.h"
+#include "numlift/frame_eval/resume_code.h"
 #include "numlift/py/py_error.h"
 
 namespace py = pybind11;
@@ -120,6 +122,46 @@ py::list slots(const py::object& code) {
   return result;
 }
 
+// A place in a function: the next instruction, the slots that are set, the stack (True: a value).
+using PlaceTuple = std::tuple<int32_t, std::vector<int32_t>, std::vector<bool>>;
+
+// The function that runs one unit of instructions and leaves, with the places where it may then
+// stand. Called with the values of `place`, it returns what take_left() asks for, or the result.
+py::tuple unit_function(const py::object& code, const py::dict& globals, const PlaceTuple& place,
+                        int32_t stop) {
+  return translated([&] {
+    const auto [next, slots, stack] = place;
+    const SuspendedFrame frame{decode(code.ptr()), Ref::create(globals.ptr()), next, slots, stack};
+    SuspendedFrame at_unit = frame;
+    at_unit.next = stop;
+    const UnitFunction made = make_unit_function(frame, at_unit, frame_eval::leave_function());
+    std::vector<PlaceTuple> after;
+    for (const SuspendedFrame& one : made.after) after.emplace_back(one.next, one.slots, one.stack);
+    return py::make_tuple(object_or_none(made.function), after);
+  });
+}
+
+// The function that runs from `place` to the end.
+py::object rest_function(const py::object& code, const py::dict& globals, const PlaceTuple& place) {
+  return translated([&] {
+    const auto [next, slots, stack] = place;
+    return object_or_none(
+        make_rest_function({decode(code.ptr()), Ref::create(globals.ptr()), next, slots, stack}));
+  });
+}
+
+// Calls it: (place or None, values or the result).
+py::tuple call_unit(const py::function& function, const py::args& values) {
+  const frame_eval::LeftValues left;
+  const py::object result = function(*values);
+  if (result.ptr() != frame_eval::left_object().get()) return py::make_tuple(py::none(), result);
+  std::vector<PyObject*> taken(left.newest_count());
+  const size_t place = left.take(taken.data(), taken.size());
+  py::list list;
+  for (PyObject* value : taken) list.append(py::reinterpret_steal<py::object>(value));
+  return py::make_tuple(place, list);
+}
+
 }  // namespace
 
 void bind_bytecode(py::module_& parent) {
@@ -132,6 +174,15 @@ void bind_bytecode(py::module_& parent) {
     return translated([&] { return analyse_flow(*decode(code.ptr())).max_depth; });
   });
   m.def("local_slots", &slots);
+  m.def("unit_function", &unit_function);
+  m.def("rest_function", &rest_function);
+  m.def("call_unit", &call_unit);
+  m.def("can_leave_after", [](const py::object& code, int32_t index) {
+    return translated([&] {
+      const auto bytecode = decode(code.ptr());
+      return can_leave_after(*bytecode, unit_at(*bytecode, index));
+    });
+  });
   m.def("opcode_table", &table,
         "(number, name, canonical instruction, caches, operand kind, form) of each opcode.");
 }

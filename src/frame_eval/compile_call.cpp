@@ -189,14 +189,25 @@ Entry* compile_call(FunctionState* state, Site* site, const guards::CallInputs& 
     }
     if (dump_enabled()) dump_stage(site->name, "captured", graph_text(result.graph));
     std::unique_ptr<EntryExit> exit;
+    bool runs_in_python = false;
     if (result.exit) {
       report_break(result.exit->info, "this step");
-      exit = make_exit(*result.exit, &state->resume_sites);
+      const bool is_start = site->frames.empty();
+      const std::vector<SuspendedFrame> from =
+          is_start ? std::vector<SuspendedFrame>{first_frame(function)} : site->frames;
+      runs_in_python = is_step(result, from);
+      exit = make_exit(*result.exit, runs_in_python ? from : result.exit->frames,
+                       runs_in_python && is_start ? PyFunction_GET_CLOSURE(function.get()) : nullptr,
+                       &state->resume_sites);
     }
     entry = std::make_unique<Entry>(std::move(result), state->options, errstate, call);
     entry->trace_ms = trace_ms;
+    if (runs_in_python) {
+      entry->become_python(exit->info);
+    } else {
+      entry->compile(state->options, function);
+    }
     entry->exit = std::move(exit);
-    entry->compile(state->options, function);
     entry->note_owned();
   }
   if (log_enabled(LogChannel::guards) || log_enabled(LogChannel::timing) ||

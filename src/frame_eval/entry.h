@@ -39,15 +39,16 @@ class Entry {
 
   // Passes and code; releases the GIL meanwhile. Throws InternalError or what the back end throws.
   void compile(const CompileOptions& options, BorrowedRef function);
-  // From now on a call that meets the guards runs in CPython.
+  // From now on a call that meets the guards runs in CPython: to the exit, if there is one.
   void become_python(BreakInfo why);
 
   bool is_python() const { return kind_ == Kind::kPython; }
   numpy_shim::ErrState errstate() const { return errstate_; }
   guards::GuardSet& guards() { return *guards_; }
   const BreakInfo& break_info() const { return break_info_; }
-  // How many objects run() gives: one, or the values at the exit.
-  size_t result_count() const { return results_.size(); }
+  // How many objects run() gives: one, or the values at the exit. A python entry with an exit takes
+  // that many arguments.
+  size_t result_count() const { return is_python() && exit ? exit->value_count : results_.size(); }
   // Not for python entries. The guards hold; slots and symbols are as the check left them.
   Outcome run(const guards::CallInputs& call, PyObject* const* slots, int64_t* symbols,
               PyObject** results);

@@ -86,8 +86,14 @@ enum class Step : uint8_t { kReturned, kLeft, kCPython, kError };
 Step run_entry(FunctionState& state, Entry* entry, const guards::CallInputs& call,
                PyObject* const* slots, int64_t* symbols, Values* results) {
   ++entry->hits;
-  if (entry->is_python()) return Step::kCPython;
   const size_t count = entry->result_count();
+  if (entry->is_python()) {
+    if (!entry->exit) return Step::kCPython;
+    PyObject** values = results->reserve(count);
+    for (size_t i = 0; i < count; ++i) values[i] = Py_NewRef(call.arguments[i]);
+    results->set_size(count);
+    return Step::kLeft;
+  }
   switch (entry->run(call, slots, symbols, results->reserve(count))) {
     case Outcome::kDone:
       results->set_size(count);
@@ -109,6 +115,7 @@ Step run_entry(FunctionState& state, Entry* entry, const guards::CallInputs& cal
                              kMostRestartsInRow);
     log(LogChannel::breaks,
         fmt::format("{}: {}. CPython runs such calls from now on.", state.name, why.reason));
+    entry->exit = nullptr;
     entry->become_python(std::move(why));
   }
   return Step::kCPython;

@@ -1,5 +1,7 @@
 #include "site.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "left_values.h"
@@ -59,20 +61,48 @@ Site* ResumeSites::find_or_make(const std::vector<SuspendedFrame>& frames) {
   return sites_.back().get();
 }
 
-std::unique_ptr<EntryExit> make_exit(const TraceExit& exit, ResumeSites* sites) {
+std::unique_ptr<EntryExit> make_exit(const TraceExit& exit, const std::vector<SuspendedFrame>& from,
+                                     BorrowedRef closure, ResumeSites* sites) {
   auto made = std::make_unique<EntryExit>();
   made->info = exit.info;
-  for (const SuspendedFrame& frame : exit.frames) made->value_count += frame.value_count();
-  const SuspendedFrame& last = exit.frames.back();
-  made->outer_count = made->value_count - last.value_count();
-  UnitFunction unit = make_unit_function(last, last, leave_function());
-  made->function = wrap_in_callers(exit.frames, std::move(unit.function), left_object());
+  for (const SuspendedFrame& frame : from) made->value_count += frame.value_count();
+  made->outer_count = made->value_count - from.back().value_count();
+  UnitFunction unit = make_unit_function(from.back(), exit.frames.back(), leave_function());
+  if (closure) check_status(PyFunction_SetClosure(unit.function.get(), closure));
+  made->function = wrap_in_callers(from, std::move(unit.function), left_object());
   std::vector<SuspendedFrame> frames = exit.frames;
   for (const SuspendedFrame& after : unit.after) {
     frames.back() = after;
     made->after.push_back(sites->find_or_make(frames));
   }
   return made;
+}
+
+bool is_step(const TraceResult& trace, const std::vector<SuspendedFrame>& from) {
+  const auto& to = trace.exit->frames;
+  if (from.size() != to.size() || from.back().bytecode->code != to.back().bytecode->code ||
+      !from.back().bytecode->handlers.empty() ||
+      !std::equal(from.begin(), from.end() - 1, to.begin(), same_place)) {
+    return false;
+  }
+  const auto& nodes = trace.graph.nodes();
+  return std::none_of(nodes.begin(), nodes.end(), [](const Node& node) {
+    const OpClass kind = op_info(node.op).op_class;
+    return kind == OpClass::kExtern || kind == OpClass::kReduction || kind == OpClass::kMemory ||
+           (kind == OpClass::kElementwise && node.type.value_kind == ValueKind::kArray);
+  });
+}
+
+SuspendedFrame first_frame(BorrowedRef function) {
+  SuspendedFrame frame;
+  auto* code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(function.get()));
+  frame.bytecode = decode(code);
+  frame.globals = Ref::create(PyFunction_GET_GLOBALS(function.get()));
+  const int arguments = code->co_argcount + code->co_kwonlyargcount +
+                        ((code->co_flags & CO_VARARGS) != 0) +
+                        ((code->co_flags & CO_VARKEYWORDS) != 0);
+  for (int i = 0; i < arguments; ++i) frame.slots.push_back(i);
+  return frame;
 }
 
 }  // namespace numlift::frame_eval

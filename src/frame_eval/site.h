@@ -36,7 +36,14 @@ class ResumeSites {
   std::vector<std::unique_ptr<Site>> sites_;
 };
 
-// What CPython does at a graph break, as functions. Throws PyError, InternalError.
-std::unique_ptr<EntryExit> make_exit(const TraceExit& exit, ResumeSites* sites);
+// What CPython does at a graph break, as functions. `from`: the frames where CPython begins, when it
+// runs all up to the break, too; else the frames at the break. Throws PyError, InternalError.
+std::unique_ptr<EntryExit> make_exit(const TraceExit& exit, const std::vector<SuspendedFrame>& from,
+                                     BorrowedRef closure, ResumeSites* sites);
+// Whether CPython can run from `from` to the break as well as a program could: the same frames are
+// open, no array is computed on the way, and no handler can lead there by another way.
+bool is_step(const TraceResult& trace, const std::vector<SuspendedFrame>& from);
+// The frame of a call that begins.
+SuspendedFrame first_frame(BorrowedRef function);
 
 }  // namespace numlift::frame_eval

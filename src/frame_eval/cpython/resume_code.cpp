@@ -95,6 +95,21 @@ void advance(const Instruction& instruction, bool jump, std::vector<bool>* stack
   NUMLIFT_CHECK(static_cast<int>(stack->size()) + effect >= 0, "the stack underflows at a unit");
   stack->resize(static_cast<size_t>(static_cast<int>(stack->size()) + effect), true);
   if (jump || pushes_nothing(instruction)) return;
+  if (instruction.op == Instr::kSwap) {
+    const size_t other = stack->size() - static_cast<size_t>(instruction.arg);
+    const bool top = stack->back();
+    stack->back() = (*stack)[other];
+    (*stack)[other] = top;
+    return;
+  }
+  if (instruction.op == Instr::kCopy) {
+    stack->back() = (*stack)[stack->size() - 1 - static_cast<size_t>(instruction.arg)];
+    return;
+  }
+  if (instruction.op == Instr::kPushNull) {
+    stack->back() = false;
+    return;
+  }
   if (!stack->empty()) stack->back() = true;
   if (instruction.op == Instr::kLoadGlobal && instruction.flag) {
     (*stack)[stack->size() - (null_is_before_callable() ? 2 : 1)] = false;
@@ -117,7 +132,6 @@ bool can_leave_after(const Bytecode& bytecode, const InstructionUnit& unit) {
   switch (bytecode.instructions[static_cast<size_t>(unit.end - 1)].op) {
     // They belong to a protocol of several instructions, or leave NULLs that cannot be foreseen.
     case Instr::kLoadSpecial:
-    case Instr::kLoadFastAndClear:
     case Instr::kSend:
     case Instr::kYieldValue:
     case Instr::kReturnGenerator:
@@ -131,10 +145,7 @@ bool can_leave_after(const Bytecode& bytecode, const InstructionUnit& unit) {
     case Instr::kCheckExcMatch:
     case Instr::kCheckEgMatch:
     case Instr::kPopExcept:
-    case Instr::kMakeCell:
     case Instr::kCopyFreeVars:
-    case Instr::kSwap:
-    case Instr::kCopy:
       return false;
     default:
       return true;
@@ -328,7 +339,9 @@ void ResumeBuilder::begin() {
     return slot.is_free && PyUnicode_CompareWithASCIIString(slot.name.get(), "__class__") == 0;
   });
   if (has_class && !frame_.slots.empty() && frame_.slots.front() == 0) {
-    add_slot(kinds_.front().is_cell ? Instr::kLoadDeref : Instr::kLoadFast, 0);
+    // Arguments become cells by the first instructions only.
+    const bool is_cell = kinds_.front().is_cell && frame_.next != 0;
+    add_slot(is_cell ? Instr::kLoadDeref : Instr::kLoadFast, 0);
     add(Instr::kStoreFast, 0);
   }
   for (const bool is_value : frame_.stack) {
@@ -397,11 +410,14 @@ std::vector<SuspendedFrame> ResumeBuilder::run_unit(const SuspendedFrame& at_uni
   const Instruction& last = original_.instructions[static_cast<size_t>(unit.end - 1)];
   const size_t place = size();
   add_copy(unit.end - 1);
-  if (last.op == Instr::kStoreFast || last.op == Instr::kDeleteFast) {
+  const bool was_set = std::binary_search(set.begin(), set.end(), last.arg);
+  if (last.op == Instr::kStoreFast || last.op == Instr::kDeleteFast ||
+      last.op == Instr::kLoadFastAndClear) {
     std::erase(set, last.arg);
-    if (last.op == Instr::kStoreFast && stack.back()) {
-      set.insert(std::lower_bound(set.begin(), set.end(), last.arg), last.arg);
-    }
+  }
+  if ((last.op == Instr::kStoreFast && stack.back()) || last.op == Instr::kMakeCell) {
+    std::erase(set, last.arg);
+    set.insert(std::lower_bound(set.begin(), set.end(), last.arg), last.arg);
   }
   if (is_method_load(last)) {
     // As a plain load: what it leaves is then the attribute and a NULL, whatever was found.
@@ -416,6 +432,7 @@ std::vector<SuspendedFrame> ResumeBuilder::run_unit(const SuspendedFrame& at_uni
   if (falls_through(last)) {
     std::vector<bool> passed = stack;
     advance(last, false, &passed);
+    if (last.op == Instr::kLoadFastAndClear) passed.back() = was_set;
     add_after(unit.end, std::move(passed));
     leave(after.back(), after.size() - 1, leave_function);
   }
