@@ -14,6 +14,7 @@
 #include "numlift/numpy_shim/numpy.h"
 #include "numlift/numpy_shim/output.h"
 #include "numlift/py/py_error.h"
+#include "overlap.h"
 #include "run_frame.h"
 
 namespace numlift::frame_eval {
@@ -32,44 +33,6 @@ std::vector<CompiledSize> compiled(const std::vector<SizeExpr>& sizes) {
   std::vector<CompiledSize> result;
   for (const SizeExpr& size : sizes) result.emplace_back(size);
   return result;
-}
-
-// Memory that an array's elements lie in: [first, last).
-struct Extent {
-  const char* first;
-  const char* last;
-};
-Extent extent_of(PyArrayObject* array) {
-  const char* first = PyArray_BYTES(array);
-  const char* last = first + PyArray_ITEMSIZE(array);
-  for (int axis = 0; axis < PyArray_NDIM(array); ++axis) {
-    const npy_intp dim = PyArray_DIM(array, axis);
-    if (dim == 0) return {first, first};
-    const npy_intp reach = (dim - 1) * PyArray_STRIDE(array, axis);
-    (reach < 0 ? first : last) += reach;
-  }
-  return {first, last};
-}
-
-// No element lies in another: along axes sorted by stride each step clears all inner ones.
-bool has_distinct_elements(PyArrayObject* array) {
-  if (PyArray_IS_C_CONTIGUOUS(array) || PyArray_IS_F_CONTIGUOUS(array)) return true;
-  const int rank = PyArray_NDIM(array);
-  int axes[NPY_MAXDIMS];
-  int count = 0;
-  for (int axis = 0; axis < rank; ++axis) {
-    if (PyArray_DIM(array, axis) > 1) axes[count++] = axis;
-  }
-  std::sort(axes, axes + count, [&](int a, int b) {
-    return std::abs(PyArray_STRIDE(array, a)) < std::abs(PyArray_STRIDE(array, b));
-  });
-  npy_intp reach = PyArray_ITEMSIZE(array);
-  for (int i = 0; i < count; ++i) {
-    const npy_intp step = std::abs(PyArray_STRIDE(array, axes[i]));
-    if (step < reach) return false;
-    reach += step * (PyArray_DIM(array, axes[i]) - 1);
-  }
-  return true;
 }
 
 }  // namespace
@@ -220,11 +183,9 @@ bool ProgramHost::has_overlap(const RunFrame& frame) const {
   for (uint32_t stored : stored_inputs_) {
     PyArrayObject* target = as_array(frame.slots[input_slots_[stored]]);
     if (!has_distinct_elements(target)) return true;
-    const Extent written = extent_of(target);
     for (uint32_t other : array_inputs_) {
-      if (other == stored) continue;
-      const Extent read = extent_of(as_array(frame.slots[input_slots_[other]]));
-      if (written.first < read.last && read.first < written.last) return true;
+      if (other != stored && may_overlap(target, as_array(frame.slots[input_slots_[other]])))
+        return true;
     }
   }
   return false;

@@ -13,7 +13,7 @@
 
 namespace numlift::frame_eval {
 
-// slots and symbols as GuardSet::check left them. As ProgramHost::run, but never kOverlap.
+// slots and symbols as GuardSet::check left them. As ProgramHost::run.
 Outcome run_reference(const Graph& graph, const std::vector<InputSpec>& inputs,
                       const std::vector<RecipeNode>& recipe,
                       const std::vector<uint32_t>& results,

@@ -168,6 +168,7 @@ bool GuardSet::is_static_source(const Source& source, int32_t parent, const Call
     case Source::Kind::kClosure:
     case Source::Kind::kCell:
     case Source::Kind::kCellContent:
+    case Source::Kind::kPart:
     case Source::Kind::kDictItem:
       return false;
   }

@@ -39,6 +39,9 @@ bool can_leave_after(const Bytecode& bytecode, const InstructionUnit& unit);
 std::vector<int32_t> live_slots(const Bytecode& bytecode, const std::vector<int32_t>& starts,
                                 const std::vector<int32_t>& set);
 
+// The code may get hold of its own frame, to look at it later on: the frame must stay what it is.
+bool keeps_its_frame(const Bytecode& bytecode);
+
 // A function that goes on at frame.next and runs to the end of the user's function.
 Ref make_rest_function(const SuspendedFrame& frame);
 // The same with a call first: of `inner` with the arguments behind the frame's own values. Its result
