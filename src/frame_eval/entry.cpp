@@ -96,9 +96,8 @@ void Entry::become_python(BreakInfo why) {
   break_info_ = std::move(why);
 }
 
-Outcome Entry::run(const guards::CallInputs& call, PyObject* const* slots, int64_t* symbols,
-                   PyObject** result) {
-  if (kind_ == Kind::kProgram) return host_->run(call, slots, symbols, result);
+Outcome Entry::run_graph(const guards::CallInputs& call, PyObject* const* slots, int64_t* symbols,
+                         PyObject** result) {
   return run_reference(graph_, inputs_, recipe_, externs_, *guards_, errstate_.fp_checks, call,
                        slots, {symbols, guards_->symbol_count()}, result);
 }

@@ -36,7 +36,10 @@ class Entry {
   const BreakInfo& break_info() const { return break_info_; }
   // Not for python entries. The guards hold; slots and symbols are as the check left them.
   Outcome run(const guards::CallInputs& call, PyObject* const* slots, int64_t* symbols,
-              PyObject** result);
+              PyObject** result) {
+    if (kind_ == Kind::kProgram) return host_->run(call, slots, symbols, result);
+    return run_graph(call, slots, symbols, result);
+  }
   EntryInfo info() const;
   const std::vector<PyObject*>& owned() const { return owned_; }
 
@@ -48,6 +51,8 @@ class Entry {
  private:
   enum class Kind : uint8_t { kProgram, kReference, kPython };
   void note_owned();
+  Outcome run_graph(const guards::CallInputs& call, PyObject* const* slots, int64_t* symbols,
+                    PyObject** result);
 
   Kind kind_;
   numpy_shim::ErrState errstate_;

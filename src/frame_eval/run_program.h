@@ -4,6 +4,7 @@
 #include "numlift/py/python.h"
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "numlift/codegen/program.h"
@@ -43,12 +44,20 @@ class ProgramHost {
   struct BufferPlan {
     codegen::Buffer::Kind kind;
     DType dtype;
+    int64_t item_bytes;
     bool c_order;
     std::vector<guards::CompiledSize> dims, strides;
+    // Of a kArray; *block: fresh memory for it. False: a size overflows or there is no memory.
+    bool allocate(std::span<const int64_t> symbols, int64_t* dims, char** block) const;
     uint32_t input_slot = 0;  // kInput
     uint32_t slot = 0;        // kTemp
     uint32_t dims_at = 0;     // kArray: where its dims are in RunFrame::dims
     uint32_t scalar = 0;      // kScalar, and kExtern of a scalar: index of its 16 bytes
+  };
+  // Where the arrays of a RunFrame begin in its scratch memory, in bytes. All from `buffers` on begin
+  // as zeros.
+  struct FrameLayout {
+    size_t scalar_storage, dims, held, saved, buffers, objects, copies, temps, item_objects, bytes;
   };
   struct ViewPlan {
     guards::CompiledSize offset, size;
@@ -61,8 +70,14 @@ class ProgramHost {
     uint8_t fp_checks;
   };
 
+  FrameLayout layout() const;
   // False: restart.
   bool prepare(struct RunFrame* frame) const;
+  // The usual program: numbers and arrays among the arguments, one fresh array as the result, nothing
+  // else to hold, store to, undo or free.
+  bool can_run_direct() const;
+  Outcome run_direct(PyObject* const* slots, int64_t* symbols, PyObject** result) const;
+  bool read_scalars(PyObject* const* slots, codegen::ScalarSlot* scalars) const;
   bool has_overlap(const struct RunFrame& frame) const;
   bool allocate_array(struct RunFrame* frame, uint32_t buffer) const;
   void save_stored_inputs(struct RunFrame* frame) const;
@@ -81,7 +96,11 @@ class ProgramHost {
   std::vector<uint32_t> held_inputs_;  // inputs that need a reference during the run
   std::vector<uint32_t> array_inputs_, scalar_inputs_, stored_inputs_;
   std::vector<BufferPlan> buffers_;
-  std::vector<uint32_t> input_buffers_, scalar_buffers_;
+  struct InputBuffer {
+    uint32_t buffer, slot;
+  };
+  std::vector<InputBuffer> input_buffers_;
+  std::vector<uint32_t> scalar_buffers_;
   std::vector<uint32_t> owned_arrays_, early_arrays_;  // kArray: all; allocated before the run
   std::vector<guards::CompiledSize> temp_bytes_;
   std::vector<uint32_t> temp_buffers_;
@@ -91,7 +110,8 @@ class ProgramHost {
   std::vector<bool> stored_externs_;  // by buffer: an extern's array that the program stores to
   uint32_t scalar_count_ = 0, dims_count_ = 0;
   size_t copy_count_ = 0;  // as many as buffers when there are externs
-  size_t scratch_bytes_ = 0;
+  FrameLayout layout_{};
+  bool is_direct_ = false;  // run_direct() runs it
 };
 
 }  // namespace numlift::frame_eval

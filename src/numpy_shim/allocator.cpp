@@ -221,7 +221,9 @@ void pool_release() noexcept {
 PoolStats pool_stats() noexcept { return {pool.live_blocks, pool.kept_bytes}; }
 
 void initialize_allocator() {
-  handler_capsule = checked(PyCapsule_New(&handler, "mem_handler", nullptr)).release();
+  // NumPy compares the name each time it frees an array; aligned, that is one vector comparison.
+  alignas(64) static const char kName[] = "mem_handler";
+  handler_capsule = checked(PyCapsule_New(&handler, kName, nullptr)).release();
 }
 
 BorrowedRef memory_handler() { return handler_capsule; }
