@@ -10,7 +10,7 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <vector>
+#include <memory>
 
 #include <fmt/format.h>
 
@@ -119,12 +119,15 @@ Found find_and_run(FunctionState& state, const guards::CallInputs& call, PyObjec
   const numpy_shim::ErrState errstate = numpy_shim::current_errstate();
   if (errstate.underflow) return Found::kCPython;
   int64_t usual_scratch[kUsualScratchWords];
-  std::vector<int64_t> long_scratch;
+  std::unique_ptr<int64_t[]> long_scratch;
   const auto holds = [&](Entry* entry, PyObject*** slots, int64_t** symbols) {
     guards::GuardSet& guards = entry->guards();
     const size_t words = guards.slot_count() + guards.symbol_count();
-    if (words > kUsualScratchWords) long_scratch.resize(words);
-    *symbols = words > kUsualScratchWords ? long_scratch.data() : usual_scratch;
+    *symbols = usual_scratch;
+    if (words > kUsualScratchWords) {
+      long_scratch.reset(new int64_t[words]);
+      *symbols = long_scratch.get();
+    }
     *slots = reinterpret_cast<PyObject**>(*symbols + guards.symbol_count());
     return entry->errstate() == errstate && guards.check(call, *slots, *symbols);
   };

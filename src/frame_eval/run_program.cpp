@@ -197,7 +197,7 @@ ProgramHost::FrameLayout ProgramHost::layout() const {
   return l;
 }
 
-bool ProgramHost::BufferPlan::allocate(std::span<const int64_t> symbols, int64_t* dim_values,
+[[gnu::always_inline]] inline bool ProgramHost::BufferPlan::allocate(std::span<const int64_t> symbols, int64_t* dim_values,
                                        char** block) const {
   int64_t bytes = item_bytes;
   bool is_empty = false, overflows = false;
@@ -244,7 +244,7 @@ Outcome ProgramHost::run_direct(PyObject* const* slots, int64_t* symbols, PyObje
   ScalarSlot scalars[kMostDirect];
   char* buffers[kMostDirect];
   int64_t dims[NPY_MAXDIMS];
-  if (!read_scalars(slots, scalars)) return Outcome::kRestart;
+  if (!scalar_inputs_.empty() && !read_scalars(slots, scalars)) return Outcome::kRestart;
   for (const InputBuffer& input : input_buffers_) {
     buffers[input.buffer] = PyArray_BYTES(as_array(slots[input.slot]));
   }
@@ -395,9 +395,8 @@ Ref ProgramHost::make_result(RunFrame* frame) const {
   });
 }
 
-Outcome ProgramHost::run(const guards::CallInputs& call, PyObject* const* slots, int64_t* symbols,
-                         PyObject** result) const {
-  if (is_direct_) return run_direct(slots, symbols, result);
+Outcome ProgramHost::run_in_frame(const guards::CallInputs& call, PyObject* const* slots,
+                                  int64_t* symbols, PyObject** result) const {
   alignas(ScalarSlot) char usual_scratch[kUsualScratchBytes];
   std::unique_ptr<ScalarSlot[]> long_scratch;
   char* scratch = usual_scratch;

@@ -33,7 +33,10 @@ class ProgramHost {
   // slots and symbols as GuardSet::check left them. *result: a new reference when kDone. Throws
   // InternalError.
   Outcome run(const guards::CallInputs& call, PyObject* const* slots, int64_t* symbols,
-              PyObject** result) const;
+              PyObject** result) const {
+    if (is_direct_) return run_direct(slots, symbols, result);
+    return run_in_frame(call, slots, symbols, result);
+  }
 
   void collect_refs(guards::RefCollector* collector) const;
 
@@ -76,6 +79,8 @@ class ProgramHost {
   // The usual program: numbers and arrays among the arguments, one fresh array as the result, nothing
   // else to hold, store to, undo or free.
   bool can_run_direct() const;
+  Outcome run_in_frame(const guards::CallInputs& call, PyObject* const* slots, int64_t* symbols,
+                       PyObject** result) const;
   Outcome run_direct(PyObject* const* slots, int64_t* symbols, PyObject** result) const;
   bool read_scalars(PyObject* const* slots, codegen::ScalarSlot* scalars) const;
   bool has_overlap(const struct RunFrame& frame) const;

@@ -282,6 +282,11 @@ bool GuardSet::check_static(const CallInputs& inputs, PyObject** slots) {
 
 bool GuardSet::check(const CallInputs& inputs, PyObject** slots, int64_t* symbols) {
   for (const Step& step : steps_) {
+    if (step.kind == Step::Kind::kPacked) {
+      slots[step.slot] = inputs.arguments[step.argument];
+      if (!check_packed(step, slots[step.slot], symbols)) return false;
+      continue;
+    }
     switch (step.kind) {
       case Step::Kind::kRead: {
         const Source& source = *slots_[step.slot].source;
@@ -305,8 +310,6 @@ bool GuardSet::check(const CallInputs& inputs, PyObject** slots, int64_t* symbol
         }
         break;
       case Step::Kind::kPacked:
-        slots[step.slot] = inputs.arguments[step.argument];
-        if (!check_packed(step, slots[step.slot], symbols)) return false;
         break;
       case Step::Kind::kType:
         if (slots[step.slot] == nullptr ||
