@@ -6,11 +6,11 @@
 // call is here: whatever goes wrong inside numlift, the user's call still gets CPython's answer.
 #include "numlift/frame_eval/compiled_function.h"
 
+#include <alloca.h>
 #include <structmember.h>
 
 #include <algorithm>
 #include <cstddef>
-#include <memory>
 
 #include <fmt/format.h>
 
@@ -25,7 +25,7 @@ namespace numlift::frame_eval {
 namespace {
 
 constexpr int kMostRestartsInRow = 8;
-constexpr size_t kUsualScratchWords = 128;  // slots and symbols of one entry
+constexpr size_t kMostScratchWords = 4096;  // slots and symbols of one entry
 
 struct CompiledFunction {
   PyObject ob_base;
@@ -118,43 +118,40 @@ Found run_entry(FunctionState& state, Entry* entry, const guards::CallInputs& ca
 Found find_and_run(FunctionState& state, const guards::CallInputs& call, PyObject** result) {
   const numpy_shim::ErrState errstate = numpy_shim::current_errstate();
   if (errstate.underflow) return Found::kCPython;
-  int64_t usual_scratch[kUsualScratchWords];
-  std::unique_ptr<int64_t[]> long_scratch;
+  size_t words = 0;
+  for (const auto& entry : state.entries) {
+    words = std::max(words, entry->guards().slot_count() + entry->guards().symbol_count());
+  }
+  if (words > kMostScratchWords) return Found::kCPython;
+  auto* scratch = static_cast<int64_t*>(alloca((words + 1) * sizeof(int64_t)));
   const auto holds = [&](Entry* entry, PyObject*** slots, int64_t** symbols) {
-    guards::GuardSet& guards = entry->guards();
-    const size_t words = guards.slot_count() + guards.symbol_count();
-    *symbols = usual_scratch;
-    if (words > kUsualScratchWords) {
-      long_scratch.reset(new int64_t[words]);
-      *symbols = long_scratch.get();
-    }
-    *slots = reinterpret_cast<PyObject**>(*symbols + guards.symbol_count());
-    return entry->errstate() == errstate && guards.check(call, *slots, *symbols);
+    *symbols = scratch;
+    *slots = reinterpret_cast<PyObject**>(scratch + entry->guards().symbol_count());
+    return entry->errstate() == errstate && entry->guards().check(call, *slots, *symbols);
   };
   PyObject** slots = nullptr;
   int64_t* symbols = nullptr;
-  Entry* entry = nullptr;
-  for (size_t i = 0; i < state.entries.size() && entry == nullptr; ++i) {
-    if (!holds(state.entries[i].get(), &slots, &symbols)) continue;
-    entry = state.entries[i].get();
+  for (size_t i = 0; i < state.entries.size(); ++i) {
+    Entry* entry = state.entries[i].get();
+    if (!holds(entry, &slots, &symbols)) continue;
     if (i != 0)
       std::rotate(state.entries.begin(), state.entries.begin() + static_cast<ptrdiff_t>(i),
                   state.entries.begin() + static_cast<ptrdiff_t>(i) + 1);
     ++state.stats.hits;
+    return run_entry(state, entry, call, slots, symbols, result);
   }
-  if (entry == nullptr) {
-    ++state.stats.misses;
-    if (is_tracing()) return Found::kCPython;
-    entry = compile_call(&state, call, errstate);
-    if (entry == nullptr) return PyErr_Occurred() != nullptr ? Found::kError : Found::kCPython;
-    if (!holds(entry, &slots, &symbols)) {
-      // Possible only when another thread changed something meanwhile.
-      NUMLIFT_CHECK(!options().strict, "guards do not hold for the call just traced: {}",
-                    entry->guards().explain_miss(call));
-      return Found::kCPython;
-    }
-  }
-  return run_entry(state, entry, call, slots, symbols, result);
+  ++state.stats.misses;
+  if (is_tracing()) return Found::kCPython;
+  Entry* entry = compile_call(&state, call, errstate);
+  if (entry == nullptr) return PyErr_Occurred() != nullptr ? Found::kError : Found::kCPython;
+  words = entry->guards().slot_count() + entry->guards().symbol_count();
+  if (words > kMostScratchWords) return Found::kCPython;
+  scratch = static_cast<int64_t*>(alloca((words + 1) * sizeof(int64_t)));
+  if (holds(entry, &slots, &symbols)) return run_entry(state, entry, call, slots, symbols, result);
+  // Possible only when another thread changed something meanwhile.
+  NUMLIFT_CHECK(!options().strict, "guards do not hold for the call just traced: {}",
+                entry->guards().explain_miss(call));
+  return Found::kCPython;
 }
 
 // The boundary: no C++ exception leaves it.
@@ -183,6 +180,31 @@ Found find_and_run_safely(FunctionState& state, const guards::CallInputs& call,
   return give_up(state, what) ? Found::kError : Found::kCPython;
 }
 
+// The usual call: the entry used last has a program that needs no frame, and its guards hold. False:
+// as if nothing had been tried.
+bool run_usual(FunctionState& state, const guards::CallInputs& call, PyObject** result) noexcept {
+  if (state.entries.empty()) return false;
+  Entry& entry = *state.entries.front();
+  const ProgramHost* program = entry.direct_program();
+  if (program == nullptr) return false;
+  const numpy_shim::ErrState* errstate = numpy_shim::known_errstate();
+  if (errstate == nullptr || !(*errstate == entry.errstate())) return false;
+  int64_t symbols[kMostDirectSymbols];
+  PyObject* slots[kMostDirectSlots];
+  try {
+    if (!entry.guards().check(call, slots, symbols)) return false;
+  } catch (...) {
+    return false;
+  }
+  const EntryPin pin(&state, &entry);
+  const Outcome outcome = program->run_direct(slots, symbols, result);
+  if (outcome == Outcome::kRestart) return false;
+  ++entry.hits;
+  ++state.stats.hits;
+  entry.restarts_in_row = 0;
+  return true;
+}
+
 PyObject* call_compiled(PyObject* self, PyObject* const* args, size_t nargsf,
                         PyObject* keyword_names) noexcept {
   FunctionState& state = state_of(self);
@@ -198,6 +220,7 @@ PyObject* call_compiled(PyObject* self, PyObject* const* args, size_t nargsf,
     PyObject* called = reinterpret_cast<PyObject*>(function);
     if (keyword_names == nullptr && nargs == signature.positional && signature.is_plain() &&
         !state.self) {
+      if (run_usual(state, {args, called}, &result)) return result;
       found = find_and_run_safely(state, {args, called}, &result);
     } else {
       BoundArguments bound;

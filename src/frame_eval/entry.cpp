@@ -88,16 +88,19 @@ void Entry::compile(const CompileOptions& options, BorrowedRef function) {
   host_ = std::make_unique<ProgramHost>(compiled_->program, compiled_->code->function(), inputs_,
                                         recipe_, externs_, *guards_, errstate_.fp_checks,
                                         PyFunction_GetGlobals(function.get()));
+  if (host_->is_direct()) direct_ = host_.get();
   note_owned();
 }
 
 void Entry::become_python(BreakInfo why) {
   kind_ = Kind::kPython;
+  direct_ = nullptr;
   break_info_ = std::move(why);
 }
 
-Outcome Entry::run_graph(const guards::CallInputs& call, PyObject* const* slots, int64_t* symbols,
-                         PyObject** result) {
+Outcome Entry::run(const guards::CallInputs& call, PyObject* const* slots, int64_t* symbols,
+                   PyObject** result) {
+  if (kind_ == Kind::kProgram) return host_->run(call, slots, symbols, result);
   return run_reference(graph_, inputs_, recipe_, externs_, *guards_, errstate_.fp_checks, call,
                        slots, {symbols, guards_->symbol_count()}, result);
 }

@@ -34,12 +34,11 @@ class Entry {
   numpy_shim::ErrState errstate() const { return errstate_; }
   guards::GuardSet& guards() { return *guards_; }
   const BreakInfo& break_info() const { return break_info_; }
+  // Null when it needs ProgramHost::run().
+  const ProgramHost* direct_program() const { return direct_; }
   // Not for python entries. The guards hold; slots and symbols are as the check left them.
   Outcome run(const guards::CallInputs& call, PyObject* const* slots, int64_t* symbols,
-              PyObject** result) {
-    if (kind_ == Kind::kProgram) return host_->run(call, slots, symbols, result);
-    return run_graph(call, slots, symbols, result);
-  }
+              PyObject** result);
   EntryInfo info() const;
   const std::vector<PyObject*>& owned() const { return owned_; }
 
@@ -51,8 +50,6 @@ class Entry {
  private:
   enum class Kind : uint8_t { kProgram, kReference, kPython };
   void note_owned();
-  Outcome run_graph(const guards::CallInputs& call, PyObject* const* slots, int64_t* symbols,
-                    PyObject** result);
 
   Kind kind_;
   numpy_shim::ErrState errstate_;
@@ -63,6 +60,7 @@ class Entry {
   Graph graph_;  // as captured; after the passes once compiled
   std::unique_ptr<codegen::CompiledProgram> compiled_;
   std::unique_ptr<ProgramHost> host_;
+  const ProgramHost* direct_ = nullptr;
   BreakInfo break_info_;
   double passes_ms_ = 0;
   std::vector<PyObject*> owned_;  // every reference it owns, for tp_traverse

@@ -25,7 +25,6 @@ using numpy_shim::as_array;
 namespace {
 
 constexpr size_t kUsualScratchBytes = 2048;
-constexpr size_t kMostDirect = 16;  // buffers, inputs
 
 std::vector<CompiledSize> compiled(const std::vector<SizeExpr>& sizes) {
   std::vector<CompiledSize> result;
@@ -172,7 +171,7 @@ ProgramHost::ProgramHost(const codegen::Program& program, codegen::ProgramFuncti
     }
   }
   layout_ = layout();
-  is_direct_ = can_run_direct();
+  is_direct_ = can_run_direct(guards);
 }
 
 ProgramHost::FrameLayout ProgramHost::layout() const {
@@ -229,7 +228,7 @@ bool ProgramHost::read_scalars(PyObject* const* slots, ScalarSlot* scalars) cons
   return true;
 }
 
-bool ProgramHost::can_run_direct() const {
+bool ProgramHost::can_run_direct(const guards::GuardSet& guards) const {
   if (recipe_.size() != 1 || recipe_[0].kind != RecipeNode::Kind::kOutput || recipe_[0].read_only)
     return false;
   const ValueRef& value = program_.outputs[recipe_[0].index];
@@ -237,12 +236,13 @@ bool ProgramHost::can_run_direct() const {
          early_arrays_ == owned_arrays_ && owned_arrays_[0] == static_cast<uint32_t>(value.buffer) &&
          input_buffers_.size() + 1 == buffers_.size() && temp_bytes_.empty() && copy_count_ == 0 &&
          held_inputs_.empty() && stored_inputs_.empty() && buffers_[owned_arrays_[0]].c_order &&
-         buffers_.size() <= kMostDirect && inputs_.size() <= kMostDirect;
+         buffers_.size() <= kMostDirectBuffers && guards.slot_count() <= kMostDirectSlots &&
+         guards.symbol_count() <= kMostDirectSymbols && inputs_.size() <= kMostDirectSlots;
 }
 
 Outcome ProgramHost::run_direct(PyObject* const* slots, int64_t* symbols, PyObject** result) const {
-  ScalarSlot scalars[kMostDirect];
-  char* buffers[kMostDirect];
+  ScalarSlot scalars[kMostDirectSlots];
+  char* buffers[kMostDirectBuffers];
   int64_t dims[NPY_MAXDIMS];
   if (!scalar_inputs_.empty() && !read_scalars(slots, scalars)) return Outcome::kRestart;
   for (const InputBuffer& input : input_buffers_) {
@@ -266,6 +266,7 @@ Outcome ProgramHost::run_direct(PyObject* const* slots, int64_t* symbols, PyObje
                   .release();
     return Outcome::kDone;
   } catch (const PyError&) {
+    *result = nullptr;
     return Outcome::kError;
   }
 }
@@ -395,8 +396,8 @@ Ref ProgramHost::make_result(RunFrame* frame) const {
   });
 }
 
-Outcome ProgramHost::run_in_frame(const guards::CallInputs& call, PyObject* const* slots,
-                                  int64_t* symbols, PyObject** result) const {
+Outcome ProgramHost::run(const guards::CallInputs& call, PyObject* const* slots, int64_t* symbols,
+                         PyObject** result) const {
   alignas(ScalarSlot) char usual_scratch[kUsualScratchBytes];
   std::unique_ptr<ScalarSlot[]> long_scratch;
   char* scratch = usual_scratch;

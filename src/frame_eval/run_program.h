@@ -20,6 +20,9 @@ enum class Outcome : uint8_t {
   kError,    // a Python error is set that must not be swallowed (KeyboardInterrupt, no memory)
 };
 
+// Bounds of what runs directly.
+inline constexpr size_t kMostDirectSlots = 16, kMostDirectSymbols = 64, kMostDirectBuffers = 16;
+
 // Everything of a program that can be prepared once. Shared by all threads: what a call needs lies
 // in its own frame.
 class ProgramHost {
@@ -33,10 +36,11 @@ class ProgramHost {
   // slots and symbols as GuardSet::check left them. *result: a new reference when kDone. Throws
   // InternalError.
   Outcome run(const guards::CallInputs& call, PyObject* const* slots, int64_t* symbols,
-              PyObject** result) const {
-    if (is_direct_) return run_direct(slots, symbols, result);
-    return run_in_frame(call, slots, symbols, result);
-  }
+              PyObject** result) const;
+  // The same at less cost, for the usual program: numbers and few arrays among the arguments, one
+  // fresh array as the result, nothing else to hold, store to, undo or free. Null result: kError.
+  bool is_direct() const { return is_direct_; }
+  Outcome run_direct(PyObject* const* slots, int64_t* symbols, PyObject** result) const;
 
   void collect_refs(guards::RefCollector* collector) const;
 
@@ -76,12 +80,7 @@ class ProgramHost {
   FrameLayout layout() const;
   // False: restart.
   bool prepare(struct RunFrame* frame) const;
-  // The usual program: numbers and arrays among the arguments, one fresh array as the result, nothing
-  // else to hold, store to, undo or free.
-  bool can_run_direct() const;
-  Outcome run_in_frame(const guards::CallInputs& call, PyObject* const* slots, int64_t* symbols,
-                       PyObject** result) const;
-  Outcome run_direct(PyObject* const* slots, int64_t* symbols, PyObject** result) const;
+  bool can_run_direct(const guards::GuardSet& guards) const;
   bool read_scalars(PyObject* const* slots, codegen::ScalarSlot* scalars) const;
   bool has_overlap(const struct RunFrame& frame) const;
   bool allocate_array(struct RunFrame* frame, uint32_t buffer) const;
@@ -116,7 +115,7 @@ class ProgramHost {
   uint32_t scalar_count_ = 0, dims_count_ = 0;
   size_t copy_count_ = 0;  // as many as buffers when there are externs
   FrameLayout layout_{};
-  bool is_direct_ = false;  // run_direct() runs it
+  bool is_direct_ = false;
 };
 
 }  // namespace numlift::frame_eval

@@ -281,12 +281,14 @@ bool GuardSet::check_static(const CallInputs& inputs, PyObject** slots) {
 }
 
 bool GuardSet::check(const CallInputs& inputs, PyObject** slots, int64_t* symbols) {
-  for (const Step& step : steps_) {
-    if (step.kind == Step::Kind::kPacked) {
-      slots[step.slot] = inputs.arguments[step.argument];
-      if (!check_packed(step, slots[step.slot], symbols)) return false;
-      continue;
-    }
+  const Step* const end = steps_.data() + steps_.size();
+  const Step* next = steps_.data();
+  for (; next != end && next->kind == Step::Kind::kPacked; ++next) {
+    PyObject* object = slots[next->slot] = inputs.arguments[next->argument];
+    if (!check_packed(*next, object, symbols)) return false;
+  }
+  for (; next != end; ++next) {
+    const Step& step = *next;
     switch (step.kind) {
       case Step::Kind::kRead: {
         const Source& source = *slots_[step.slot].source;
@@ -310,6 +312,8 @@ bool GuardSet::check(const CallInputs& inputs, PyObject** slots, int64_t* symbol
         }
         break;
       case Step::Kind::kPacked:
+        slots[step.slot] = inputs.arguments[step.argument];
+        if (!check_packed(step, slots[step.slot], symbols)) return false;
         break;
       case Step::Kind::kType:
         if (slots[step.slot] == nullptr ||
