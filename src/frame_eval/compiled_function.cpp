@@ -225,6 +225,7 @@ PyObject* call_compiled(PyObject* self, PyObject* const* args, size_t nargsf,
     } else {
       BoundArguments bound;
       if (bound.bind(signature, function, state.self.get(), args, nargs, keyword_names)) {
+        if (run_usual(state, {bound.values(), called}, &result)) return result;
         found = find_and_run_safely(state, {bound.values(), called}, &result);
       }
     }
