@@ -180,8 +180,8 @@ Found find_and_run_safely(FunctionState& state, const guards::CallInputs& call,
   return give_up(state, what) ? Found::kError : Found::kCPython;
 }
 
-// The usual call: the entry used last has a program that needs no frame, and its guards hold. False:
-// as if nothing had been tried.
+// The usual call: the entry used last has a program that needs no frame, and its guards hold.
+// False: as if nothing had been tried.
 bool run_usual(FunctionState& state, const guards::CallInputs& call, PyObject** result) noexcept {
   if (state.entries.empty()) return false;
   Entry& entry = *state.entries.front();

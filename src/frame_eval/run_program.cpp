@@ -196,8 +196,8 @@ ProgramHost::FrameLayout ProgramHost::layout() const {
   return l;
 }
 
-[[gnu::always_inline]] inline bool ProgramHost::BufferPlan::allocate(std::span<const int64_t> symbols, int64_t* dim_values,
-                                       char** block) const {
+[[gnu::always_inline]] inline bool ProgramHost::BufferPlan::allocate(
+    std::span<const int64_t> symbols, int64_t* dim_values, char** block) const {
   int64_t bytes = item_bytes;
   bool is_empty = false, overflows = false;
   for (const CompiledSize& size : dims) {
@@ -233,7 +233,8 @@ bool ProgramHost::can_run_direct(const guards::GuardSet& guards) const {
     return false;
   const ValueRef& value = program_.outputs[recipe_[0].index];
   return value.kind == ValueRef::Kind::kBufferArray && owned_arrays_.size() == 1 &&
-         early_arrays_ == owned_arrays_ && owned_arrays_[0] == static_cast<uint32_t>(value.buffer) &&
+         early_arrays_ == owned_arrays_ &&
+         owned_arrays_[0] == static_cast<uint32_t>(value.buffer) &&
          input_buffers_.size() + 1 == buffers_.size() && temp_bytes_.empty() && copy_count_ == 0 &&
          held_inputs_.empty() && stored_inputs_.empty() && buffers_[owned_arrays_[0]].c_order &&
          buffers_.size() <= kMostDirectBuffers && guards.slot_count() <= kMostDirectSlots &&
@@ -261,9 +262,9 @@ Outcome ProgramHost::run_direct(PyObject* const* slots, int64_t* symbols, PyObje
     return Outcome::kRestart;
   }
   try {
-    *result = numpy_shim::make_array(plan.dtype, static_cast<int>(plan.dims.size()), dims, nullptr,
-                                     block)
-                  .release();
+    *result =
+        numpy_shim::make_array(plan.dtype, static_cast<int>(plan.dims.size()), dims, nullptr, block)
+            .release();
     return Outcome::kDone;
   } catch (const PyError&) {
     *result = nullptr;

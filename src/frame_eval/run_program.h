@@ -61,8 +61,8 @@ class ProgramHost {
     uint32_t dims_at = 0;     // kArray: where its dims are in RunFrame::dims
     uint32_t scalar = 0;      // kScalar, and kExtern of a scalar: index of its 16 bytes
   };
-  // Where the arrays of a RunFrame begin in its scratch memory, in bytes. All from `buffers` on begin
-  // as zeros.
+  // Where the arrays of a RunFrame begin in its scratch memory, in bytes. All from `buffers` on
+  // begin as zeros.
   struct FrameLayout {
     size_t scalar_storage, dims, held, saved, buffers, objects, copies, temps, item_objects, bytes;
   };

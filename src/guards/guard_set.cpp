@@ -187,7 +187,8 @@ bool GuardSet::emit_packed(uint32_t guard, const std::vector<Symbol>& symbols) {
   const uint32_t slot = guard_slots_[guard];
   const Source& source = *slots_[slot].source;
   const auto* array = std::get_if<IsArray>(&guards_[guard].predicate);
-  if (array == nullptr || source.kind != Source::Kind::kArgument || read_emitted_[slot]) return false;
+  if (array == nullptr || source.kind != Source::Kind::kArgument || read_emitted_[slot])
+    return false;
   const ArrayClass& wanted = array->array_class;
   if (wanted.layout != ArrayClass::Layout::kC || wanted.size_one != 0) return false;
   // The symbols of its dims follow each other.

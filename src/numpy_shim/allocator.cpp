@@ -222,8 +222,8 @@ void pool_release() noexcept {
 PoolStats pool_stats() noexcept { return {pool.live_blocks, pool.kept_bytes}; }
 
 void initialize_allocator() {
-  // NumPy compares the name each time it frees an array. Where neither string may lie near the end of
-  // a page, which glibc decides by the bits of both addresses, that is one vector comparison.
+  // NumPy compares the name each time it frees an array. Where neither string may lie near the end
+  // of a page, which glibc decides by the bits of both addresses, that is one vector comparison.
   alignas(4096) static const char kName[] = "mem_handler";
   handler_capsule = checked(PyCapsule_New(&handler, kName, nullptr)).release();
 }
