@@ -101,6 +101,7 @@ ProgramHost::ProgramHost(const codegen::Program& program, codegen::ProgramFuncti
       case Buffer::Kind::kInput:
         plan.input_slot = input_slots_.at(buffer.input);
         input_buffers_.push_back({b, plan.input_slot});
+        if (buffer.needs_undo) undo_inputs_.push_back(buffer.input);
         break;
       case Buffer::Kind::kArray:
         plan.dims_at = dims_count_;
@@ -186,7 +187,7 @@ ProgramHost::FrameLayout ProgramHost::layout() const {
   place(&l.scalar_storage, scalar_count_, sizeof(ScalarSlot));
   place(&l.dims, dims_count_, sizeof(int64_t));
   place(&l.held, held_inputs_.size(), sizeof(PyObject*));
-  place(&l.saved, stored_inputs_.size(), sizeof(PyObject*));
+  place(&l.saved, undo_inputs_.size(), sizeof(PyObject*));
   place(&l.buffers, buffers_.size(), sizeof(char*));
   place(&l.objects, buffers_.size(), sizeof(PyObject*));
   place(&l.copies, copy_count_, sizeof(PyObject*));
@@ -310,8 +311,8 @@ bool ProgramHost::has_overlap(const RunFrame& frame) const {
   return false;
 }
 
-void ProgramHost::save_stored_inputs(RunFrame* frame) const {
-  for (uint32_t i : stored_inputs_) {
+void ProgramHost::save_undo_inputs(RunFrame* frame) const {
+  for (uint32_t i : undo_inputs_) {
     PyArrayObject* array = as_array(frame->slots[input_slots_[i]]);
     Ref copy;
     if (PyArray_IS_C_CONTIGUOUS(array) || PyArray_IS_F_CONTIGUOUS(array)) {
@@ -328,7 +329,7 @@ void ProgramHost::save_stored_inputs(RunFrame* frame) const {
 
 void RunFrame::restore() {
   for (size_t k = 0; k < saved_count; ++k) {
-    PyArrayObject* array = as_array(slots[host.input_slots_[host.stored_inputs_[k]]]);
+    PyArrayObject* array = as_array(slots[host.input_slots_[host.undo_inputs_[k]]]);
     if (PyArray_CopyInto(array, as_array(saved[k])) < 0) throw PyError();
   }
 }
@@ -411,7 +412,7 @@ Outcome ProgramHost::run(const guards::CallInputs& call, PyObject* const* slots,
   if (!stored_inputs_.empty() && has_overlap(frame)) return Outcome::kOverlap;
   try {
     if (!prepare(&frame)) return Outcome::kRestart;
-    if (program_.may_restart && !stored_inputs_.empty()) save_stored_inputs(&frame);
+    save_undo_inputs(&frame);
     codegen::ProgramFrame native{symbols, frame.buffers, frame.scalars, &frame, &kHostCallbacks};
     const auto exit = static_cast<codegen::ExitCode>(function_(&native));
     if (frame.failure) std::rethrow_exception(frame.failure);

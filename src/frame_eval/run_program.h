@@ -84,7 +84,7 @@ class ProgramHost {
   bool read_scalars(PyObject* const* slots, codegen::ScalarSlot* scalars) const;
   bool has_overlap(const struct RunFrame& frame) const;
   bool allocate_array(struct RunFrame* frame, uint32_t buffer) const;
-  void save_stored_inputs(struct RunFrame* frame) const;
+  void save_undo_inputs(struct RunFrame* frame) const;
   PyObject* array_object(struct RunFrame* frame, uint32_t buffer) const;  // borrowed
   Ref make_value(struct RunFrame* frame, const codegen::ValueRef& value,
                  const ViewPlan& plan) const;
@@ -99,6 +99,7 @@ class ProgramHost {
   std::vector<uint32_t> input_slots_;  // by input
   std::vector<uint32_t> held_inputs_;  // inputs that need a reference during the run
   std::vector<uint32_t> array_inputs_, scalar_inputs_, stored_inputs_;
+  std::vector<uint32_t> undo_inputs_;  // those that a restart must put back
   std::vector<BufferPlan> buffers_;
   struct InputBuffer {
     uint32_t buffer, slot;
