@@ -2,6 +2,7 @@
 
 import logging
 import types
+import warnings
 
 import numpy as np
 import pytest
@@ -373,6 +374,43 @@ def test_a_restart_undoes_stores():
     with pytest.warns(RuntimeWarning, match="divide by zero"):
         compiled(a, np.zeros(3))
     np.testing.assert_array_equal(a, 2)
+
+
+def test_a_restart_behind_a_store_that_needed_no_checks_undoes_it():
+    def f(a, b):
+        a[1:] = a[:-1]
+        return a / b
+
+    compiled = nl.compile(f)
+    for divisor, warns in ((1.0, False), (0.0, True), (2.0, False)):
+        a, want = np.arange(1.0, 6.0), np.arange(1.0, 6.0)
+        if warns:
+            with pytest.warns(RuntimeWarning, match="divide by zero"):
+                got = compiled(a, np.full(5, divisor))
+            with np.errstate(divide="ignore"):
+                result = f(want, np.full(5, divisor))
+        else:
+            got, result = compiled(a, np.full(5, divisor)), f(want, np.full(5, divisor))
+        np.testing.assert_array_equal(a, want)
+        np.testing.assert_array_equal(got, result)
+    assert compiles(compiled) == 1 and compiled.stats.restarts == 1
+
+
+def test_a_restart_before_the_first_store_leaves_the_input_alone():
+    def f(a, b):
+        a[1:] = a[:-1] / b
+
+    compiled = nl.compile(f)
+    for divisor in (1.0, 0.0, 2.0):
+        a, want = np.arange(1.0, 6.0), np.arange(1.0, 6.0)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            compiled(a, np.full(4, divisor))
+        with np.errstate(divide="ignore"):
+            f(want, np.full(4, divisor))
+        np.testing.assert_array_equal(a, want)
+        assert len(caught) == (divisor == 0)
+    assert compiles(compiled) == 1 and compiled.stats.restarts == 1
 
 
 # ---------------------------------------------------------------- limits and breaks

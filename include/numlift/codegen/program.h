@@ -37,6 +37,7 @@ struct Buffer {
   uint32_t slot = 0;       // kTemp: index into Program::temp_slot_bytes; disjoint lives share one
   SizeExpr bytes;          // kTemp, kPrivate
   bool stored_to = false;  // kInput: the program writes it
+  bool needs_undo = false;  // ... and may restart after it has
 };
 
 // How the host makes the Python object for a graph value (an output or an extern operand).
