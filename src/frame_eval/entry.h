@@ -34,6 +34,8 @@ class Entry {
   numpy_shim::ErrState errstate() const { return errstate_; }
   guards::GuardSet& guards() { return *guards_; }
   const BreakInfo& break_info() const { return break_info_; }
+  // Null when it needs ProgramHost::run().
+  const ProgramHost* direct_program() const { return direct_; }
   // Not for python entries. The guards hold; slots and symbols are as the check left them.
   Outcome run(const guards::CallInputs& call, PyObject* const* slots, int64_t* symbols,
               PyObject** result);
@@ -58,6 +60,7 @@ class Entry {
   Graph graph_;  // as captured; after the passes once compiled
   std::unique_ptr<codegen::CompiledProgram> compiled_;
   std::unique_ptr<ProgramHost> host_;
+  const ProgramHost* direct_ = nullptr;
   BreakInfo break_info_;
   double passes_ms_ = 0;
   std::vector<PyObject*> owned_;  // every reference it owns, for tp_traverse
