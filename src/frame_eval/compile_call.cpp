@@ -196,9 +196,10 @@ Entry* compile_call(FunctionState* state, Site* site, const guards::CallInputs& 
       const std::vector<SuspendedFrame> from =
           is_start ? std::vector<SuspendedFrame>{first_frame(function)} : site->frames;
       runs_in_python = is_step(result, from);
-      exit = make_exit(*result.exit, runs_in_python ? from : result.exit->frames,
-                       runs_in_python && is_start ? PyFunction_GET_CLOSURE(function.get()) : nullptr,
-                       &state->resume_sites);
+      exit =
+          make_exit(*result.exit, runs_in_python ? from : result.exit->frames,
+                    runs_in_python && is_start ? PyFunction_GET_CLOSURE(function.get()) : nullptr,
+                    &state->resume_sites);
     }
     entry = std::make_unique<Entry>(std::move(result), state->options, errstate, call);
     entry->trace_ms = trace_ms;

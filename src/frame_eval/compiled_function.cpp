@@ -62,13 +62,13 @@ void refresh_signature(FunctionState& state) {
   state.break_count = state.plain ? 1 : 0;
 }
 
-// The usual call: the entry used last has a program that needs no frame, and its guards hold.
-// False: as if nothing had been tried.
+// The usual call: the entry used last has a program that needs no frame and returns, and its guards
+// hold. False: as if nothing had been tried.
 bool run_usual(FunctionState& state, const guards::CallInputs& call, PyObject** result) noexcept {
-  if (state.start.entries.empty()) return false;
+  if (state.start.plain || state.start.entries.empty()) return false;
   Entry& entry = *state.start.entries.front();
   const ProgramHost* program = entry.direct_program();
-  if (program == nullptr || entry.exit) return false;
+  if (program == nullptr || entry.exit != nullptr) return false;
   const numpy_shim::ErrState* errstate = numpy_shim::known_errstate();
   if (errstate == nullptr || !(*errstate == entry.errstate())) return false;
   int64_t symbols[kMostDirectSymbols];

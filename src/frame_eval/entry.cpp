@@ -102,8 +102,8 @@ void Entry::become_python(BreakInfo why) {
 Outcome Entry::run(const guards::CallInputs& call, PyObject* const* slots, int64_t* symbols,
                    PyObject** results) {
   if (kind_ == Kind::kProgram) return host_->run(call, slots, symbols, results);
-  return run_reference(graph_, inputs_, recipe_, results_, externs_, *guards_, errstate_.fp_checks, call,
-                       slots, {symbols, guards_->symbol_count()}, results);
+  return run_reference(graph_, inputs_, recipe_, results_, externs_, *guards_, errstate_.fp_checks,
+                       call, slots, {symbols, guards_->symbol_count()}, results);
 }
 
 EntryInfo Entry::info() const {

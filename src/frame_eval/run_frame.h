@@ -74,7 +74,7 @@ inline bool evaluate_sizes(const std::vector<guards::CompiledSize>& sizes,
 // ---- recipe.cpp
 // The objects that a recipe's nodes describe; `output` makes Graph::outputs[index].
 std::vector<Ref> build_recipe(const std::vector<RecipeNode>& recipe, const guards::CallInputs& call,
-                 const std::function<Ref(uint32_t index)>& output);
+                              const std::function<Ref(uint32_t index)>& output);
 void collect_recipe_refs(const std::vector<RecipeNode>& nodes, guards::RefCollector* collector);
 void collect_recipe_refs(const ExternRecipe& recipe, guards::RefCollector* collector);
 

@@ -194,7 +194,8 @@ bool ProgramHost::read_scalars(PyObject* const* slots, ScalarSlot* scalars) cons
 }
 
 bool ProgramHost::can_run_direct(const guards::GuardSet& guards) const {
-  if (recipe_.size() != 1 || recipe_[0].kind != RecipeNode::Kind::kOutput || recipe_[0].read_only)
+  if (results_.size() != 1 || recipe_.size() != 1 || recipe_[0].kind != RecipeNode::Kind::kOutput ||
+      recipe_[0].read_only)
     return false;
   const ValueRef& value = program_.outputs[recipe_[0].index];
   return value.kind == ValueRef::Kind::kBufferArray && owned_arrays_.size() == 1 &&
@@ -353,8 +354,8 @@ Ref ProgramHost::make_value(RunFrame* frame, const ValueRef& value, const ViewPl
 void ProgramHost::make_results(RunFrame* frame, PyObject** results) const {
   if (recipe_.size() == 1 && recipe_[0].kind == RecipeNode::Kind::kOutput &&
       !recipe_[0].read_only && results_.size() == 1) {
-    results[0] = make_value(frame, program_.outputs[recipe_[0].index], outputs_[recipe_[0].index])
-                     .release();
+    results[0] =
+        make_value(frame, program_.outputs[recipe_[0].index], outputs_[recipe_[0].index]).release();
     return;
   }
   const std::vector<Ref> made = build_recipe(recipe_, frame->call, [&](uint32_t index) {

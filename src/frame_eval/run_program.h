@@ -30,11 +30,11 @@ class ProgramHost {
   // The arguments outlive the host. `globals`: of the traced function.
   ProgramHost(const codegen::Program& program, codegen::ProgramFunction function,
               const std::vector<InputSpec>& inputs, const std::vector<RecipeNode>& recipe,
-              const std::vector<uint32_t>& results, const std::vector<ExternRecipe>& externs, const guards::GuardSet& guards,
-              uint8_t fp_checks, BorrowedRef globals);
+              const std::vector<uint32_t>& results, const std::vector<ExternRecipe>& externs,
+              const guards::GuardSet& guards, uint8_t fp_checks, BorrowedRef globals);
 
-  // slots and symbols as GuardSet::check left them. results: as many new references as the trace has
-  // results when kDone. Throws InternalError.
+  // slots and symbols as GuardSet::check left them. results: as many new references as the trace
+  // has results when kDone. Throws InternalError.
   Outcome run(const guards::CallInputs& call, PyObject* const* slots, int64_t* symbols,
               PyObject** results) const;
   // The same at less cost, for the usual program: numbers and few arrays among the arguments, one

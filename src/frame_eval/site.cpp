@@ -51,8 +51,8 @@ bool returns_behind_unit(const SuspendedFrame& frame) {
   return false;
 }
 
-// CPython itself leaves a method's load as function and self, where a trace leaves NULL and the bound
-// method. So no call may be under way around the unit that CPython has begun.
+// CPython itself leaves a method's load as function and self, where a trace leaves NULL and the
+// bound method. So no call may be under way around the unit that CPython has begun.
 bool calls_are_under_way(const SuspendedFrame& frame) {
   const InstructionUnit unit = unit_at(*frame.bytecode, frame.next);
   const Instruction& last = frame.bytecode->instructions[static_cast<size_t>(unit.end - 1)];
@@ -104,12 +104,12 @@ std::unique_ptr<EntryExit> make_exit(const TraceExit& exit, const std::vector<Su
   made->info = exit.info;
   for (const SuspendedFrame& frame : from) made->value_count += frame.value_count();
   made->outer_count = made->value_count - from.back().value_count();
-  const bool stays = std::any_of(exit.frames.begin(), exit.frames.end(),
-                                 [](const auto& frame) { return keeps_its_frame(*frame.bytecode); }) ||
-                     (from.size() == 1 && returns_behind_unit(exit.frames.back()));
-  UnitFunction unit =
-      stays ? UnitFunction{make_rest_function(from.back()), {}}
-            : make_unit_function(from.back(), exit.frames.back(), leave_function());
+  const bool stays =
+      std::any_of(exit.frames.begin(), exit.frames.end(),
+                  [](const auto& frame) { return keeps_its_frame(*frame.bytecode); }) ||
+      (from.size() == 1 && returns_behind_unit(exit.frames.back()));
+  UnitFunction unit = stays ? UnitFunction{make_rest_function(from.back()), {}}
+                            : make_unit_function(from.back(), exit.frames.back(), leave_function());
   if (closure) check_status(PyFunction_SetClosure(unit.function.get(), closure));
   made->function = wrap_in_callers(from, std::move(unit.function), left_object());
   std::vector<SuspendedFrame> frames = exit.frames;

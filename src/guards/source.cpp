@@ -76,7 +76,8 @@ BorrowedRef cell_content_of(BorrowedRef cell) {
 
 BorrowedRef part_of(BorrowedRef owner, Source::Part part) {
   const bool is_method = PyMethod_Check(owner.get());
-  if (part == Source::Part::kMethodSelf) return is_method ? PyMethod_GET_SELF(owner.get()) : nullptr;
+  if (part == Source::Part::kMethodSelf)
+    return is_method ? PyMethod_GET_SELF(owner.get()) : nullptr;
   if (part == Source::Part::kMethodFunction) {
     return is_method ? PyMethod_GET_FUNCTION(owner.get()) : nullptr;
   }

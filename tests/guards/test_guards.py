@@ -74,6 +74,34 @@ def test_sizes_do_not_recompile():  # 4.2
     assert compiles(f) == 2
 
 
+def test_the_usual_array_is_still_checked_in_full(reasons):
+    f = nl.compile(twice)
+    check(f, twice, np.ones((3, 4)))
+    other_descriptor = np.ones((3, 4), np.dtype("f8", copy=True))
+    assert other_descriptor.dtype is not np.dtype("f8")
+    check(f, twice, other_descriptor)
+    assert compiles(f) == 1
+    misaligned = np.zeros(97, "u1")[1:].view("f8").reshape(3, 4)
+    assert misaligned.flags.c_contiguous and not misaligned.flags.aligned
+    for array in (misaligned, np.ones((3, 4), np.dtype(">f8")), np.ones((3, 1)), np.ones((1, 4))):
+        check(f, twice, array)
+    assert compiles(f) == 4 and len(reasons()) == 3  # the first two share one
+
+
+def test_a_read_only_array_is_not_stored_to():
+    def f(x):
+        x += 1.0
+        return x * 2.0
+
+    compiled = nl.compile(f)
+    np.testing.assert_array_equal(compiled(np.ones(3)), 4.0)
+    fixed = np.ones(3)
+    fixed.flags.writeable = False
+    with pytest.raises(ValueError, match="read-only"):
+        compiled(fixed)
+    np.testing.assert_array_equal(fixed, 1.0)
+
+
 def test_dynamic_false_fixes_sizes(reasons):  # 4.3
     f = nl.compile(twice, dynamic=False)
     check(f, twice, np.arange(3.0))

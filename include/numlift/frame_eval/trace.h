@@ -48,8 +48,8 @@ struct RecipeNode {
     kFillCell,    // children: the cell, its content
     kFunction,    // `object` is the code; children: globals, then None or: defaults, keyword
                   // defaults, closure, annotations
-    kCall,        // `object` called with the children (the last ones by keyword), then next() `index`
-                  // times
+    kCall,  // `object` called with the children (the last ones by keyword), then next() `index`
+            // times
   };
   Kind kind = Kind::kConstant;
   uint32_t index = 0;

@@ -139,7 +139,7 @@ class GuardSet {
   BorrowedRef read_slot(uint32_t slot, const CallInputs& inputs, PyObject* const* slots) const;
 
   std::vector<Guard> guards_;
-  std::vector<uint32_t> guard_slots_;  // by guard
+  std::vector<uint32_t> guard_slots_;   // by guard
   std::vector<uint32_t> guard_others_;  // by guard: slot of IsSame's other source
   std::vector<bool> guard_writeable_;   // by guard
   std::vector<Slot> slots_;

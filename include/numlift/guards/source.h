@@ -30,15 +30,15 @@ class Source {
     kGlobal,    // key `name` of the dict `object` (some function's globals, or builtins when absent
                 // there)
     kClosure,  // content of cell `index` of parent's __closure__; no parent: of the called function
-    kCell,  // that cell itself
+    kCell,     // that cell itself
     kCellContent,  // content of the cell that parent reads
     kPart,         // what an exact bound method or a function is made of: Part `index`
-    kAttribute,  // parent.name, only where reading it runs no user code: a module's dict; an
+    kAttribute,    // parent.name, only where reading it runs no user code: a module's dict; an
                  // instance's dict, else its type's attribute as the class holds it (not bound); a
                  // type's likewise
-    kItem,       // parent[index] of an exact tuple or list
-    kDictItem,   // parent[object] of an exact dict
-    kConstant,   // `object` itself: always there, never guarded
+    kItem,      // parent[index] of an exact tuple or list
+    kDictItem,  // parent[object] of an exact dict
+    kConstant,  // `object` itself: always there, never guarded
   };
   enum class Part : uint8_t { kMethodSelf, kMethodFunction, kDefaults, kKeywordDefaults };
   Kind kind = Kind::kConstant;

@@ -1,7 +1,7 @@
 // The new code is [prologue][copy of the user's instructions]. The prologue moves the arguments to
-// where they belong, then jumps into the copy, or first runs what stands between: a call of the inner
-// frame's function, or the one unit with its ways out. The arguments are new locals in front of the
-// user's, whose slots move up by their number.
+// where they belong, then jumps into the copy, or first runs what stands between: a call of the
+// inner frame's function, or the one unit with its ways out. The arguments are new locals in front
+// of the user's, whose slots move up by their number.
 #include "numlift/py/python.h"
 
 #include "numlift/frame_eval/resume_code.h"
@@ -472,9 +472,8 @@ Ref ResumeBuilder::make_template() const {
   const Py_ssize_t total = added_ + PyTuple_GET_SIZE(varnames.get());
   Ref names = checked(PyTuple_New(total));
   for (Py_ssize_t i = 0; i < total; ++i) {
-    PyObject* name = i < added_
-                         ? PyUnicode_InternFromString(fmt::format(".numlift{}", i).c_str())
-                         : Py_NewRef(PyTuple_GET_ITEM(varnames.get(), i - added_));
+    PyObject* name = i < added_ ? PyUnicode_InternFromString(fmt::format(".numlift{}", i).c_str())
+                                : Py_NewRef(PyTuple_GET_ITEM(varnames.get(), i - added_));
     PyTuple_SET_ITEM(names.get(), i, checked(name).release());
   }
   return make_code_with_locals(code_, parameters_, names);

@@ -155,8 +155,7 @@ Sym call_method(Interpreter& interpreter, const MethodValue& method, CallArgumen
 // A bound method object: what it binds is looked at, not which object it is.
 Sym call_bound_method(Interpreter& interpreter, const Sym& callable, CallArguments arguments) {
   BorrowedRef object = object_of(callable);
-  const guards::SourcePtr source =
-      callable->source ? callable->source : Source::constant(object);
+  const guards::SourcePtr source = callable->source ? callable->source : Source::constant(object);
   interpreter.tracer.guard(source, guards::HasType{Ref::create(object.type())},
                            "it is called at " + interpreter.location_text());
   const auto open = [&](PyObject* part, Source::Part name) {

@@ -31,10 +31,10 @@ class Interpreter {
 
   Tracer& tracer;
 
-  // Where the trace stops: before the instruction at which the clock shows this, with every frame as
-  // it is there (StopTrace is thrown). A second trace of the same call is stopped where the first one
-  // broke, or where something was made that cannot be handed to CPython, so that no handler has to
-  // undo what it began.
+  // Where the trace stops: before the instruction at which the clock shows this, with every frame
+  // as it is there (StopTrace is thrown). A second trace of the same call is stopped where the
+  // first one broke, or where something was made that cannot be handed to CPython, so that no
+  // handler has to undo what it began.
   int64_t stop_at = -1;
   // The frame whose call instruction is being carried out and has run nothing else yet.
   Frame* direct_caller = nullptr;

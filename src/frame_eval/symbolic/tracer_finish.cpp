@@ -88,10 +88,14 @@ class RecipeBuilder {
   uint32_t method(const MethodValue& value) {
     if (value.function) {
       return call({Ref::create(reinterpret_cast<PyObject*>(&PyMethod_Type)),
-                   {value.function, value.self}, {}, 0});
+                   {value.function, value.self},
+                   {},
+                   0});
     }
     return call({Ref::create(known_object("builtins", "getattr")),
-                 {value.self, tracer_.constant(value.name)}, {}, 0});
+                 {value.self, tracer_.constant(value.name)},
+                 {},
+                 0});
   }
 
   uint32_t add(RecipeNode node) {
