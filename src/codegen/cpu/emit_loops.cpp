@@ -76,17 +76,14 @@ void NestEmitter::define(const Reduction& reduction, VarId var, const Contributi
   }
   const DType operand = nest_.values[static_cast<uint32_t>(reduction.operand)].dtype;
   LaneValue final = result.position ? LaneValue{result.position} : result.value;
-  if (!result.position) {
-    if (final.re->getType()->getScalarType()->isIntegerTy(8) &&
-        (operand == DType::kBool || reduction.op == Op::kReduceAll ||
-         reduction.op == Op::kReduceAny))
-      final.re = b_.CreateICmpNE(final.re, llvm::Constant::getNullValue(final.re->getType()));
-    if (operand == DType::kFloat16) {
-      llvm::Value* exact = final.re;
-      final = f_.ops().emit_cast(DType::kFloat32, DType::kFloat16, final);
-      if (reduction.fp_checks & kFpOver)
-        f_.checks().must_restart(b_.CreateAnd(is_infinite(b_, final.re), is_finite(b_, exact)));
-    }
+  const bool is_truth = reduction.op == Op::kReduceAll || reduction.op == Op::kReduceAny;
+  if (!result.position && (is_truth || operand == DType::kBool)) {  // bytes 0 and 1 so far
+    final.re = b_.CreateICmpNE(final.re, llvm::Constant::getNullValue(final.re->getType()));
+  } else if (!result.position && operand == DType::kFloat16) {
+    llvm::Value* exact = final.re;
+    final = f_.ops().emit_cast(DType::kFloat32, DType::kFloat16, final);
+    if (reduction.fp_checks & kFpOver)
+      f_.checks().must_restart(b_.CreateAnd(is_infinite(b_, final.re), is_finite(b_, exact)));
   }
   value(reduction.result) = final;
 }
@@ -181,7 +178,8 @@ void NestEmitter::emit_vector_reduction(VarId var, llvm::Value* begin, llvm::Val
     lanes_ = {};
   };
   const auto block = [&](llvm::Value* first, llvm::Value* last) {
-    for (Accumulator& accumulator : accumulators) accumulator.begin_block();
+    for (Accumulator& accumulator : accumulators)
+      if (accumulator.pairwise()) accumulator.begin_block();
     llvm::Value* length = b_.CreateNSWSub(last, first);
     llvm::Value* done = first;
     if (unrolled > 1) {
@@ -210,22 +208,35 @@ void NestEmitter::emit_vector_reduction(VarId var, llvm::Value* begin, llvm::Val
     f_.counted_loop(full_end, last, b_.getInt64(lanes), "tail", [&](llvm::Value* index) {
       spilled_step(index, active_mask(index, last, lanes));
     });
-    for (Accumulator& accumulator : accumulators) accumulator.end_block();
+    for (Accumulator& accumulator : accumulators) {
+      if (accumulator.pairwise())
+        accumulator.end_block();
+      else if (blocked)
+        accumulator.reload();
+    }
   };
 
-  for (Accumulator& accumulator : accumulators) accumulator.begin();
+  for (Accumulator& accumulator : accumulators) {
+    accumulator.begin();
+    if (!accumulator.pairwise()) accumulator.begin_block();
+  }
   if (!blocked) {
     block(begin, end);
   } else {
-    // Reductions of other kinds in the same loop are combined by block as well.
+    // Float sums go by blocks; the others accumulate over all of them.
     llvm::Value* step = b_.getInt64(uint64_t{total} * kRoundsPerBlock);
     f_.counted_loop(begin, end, step, "block", [&](llvm::Value* first) {
       block(first,
             b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b_.CreateNSWAdd(first, step), end));
     });
   }
-  for (size_t i = 0; i < reductions.size(); ++i)
+  for (size_t i = 0; i < reductions.size(); ++i) {
+    if (!accumulators[i].pairwise()) {
+      if (blocked) accumulators[i].spill();
+      accumulators[i].end_block();
+    }
     define(*reductions[i], var, accumulators[i].finish());
+  }
 }
 
 // The loop becomes `i32 <nest>.loop<var>(frame, captures, begin, end, chunk)`. captures: one slot a
