@@ -35,6 +35,7 @@ void NestEmitter::emit_loop_range(VarId var, llvm::Value* begin, llvm::Value* en
     emit_column_reduction(var, begin, end);
   else
     emit_vector_loop(var, begin, end);
+  if (open_loops_.size() == 1) end_streaming();
   open_loops_.pop_back();
 }
 
@@ -137,22 +138,40 @@ llvm::Value* NestEmitter::active_mask(llvm::Value* index, llvm::Value* end, unsi
 
 void NestEmitter::emit_vector_loop(VarId var, llvm::Value* begin, llvm::Value* end) {
   const unsigned lanes = host_target().vector_bytes / widest_bytes(var);
-  llvm::Value* step = b_.getInt64(lanes);
-  llvm::Value* length = b_.CreateNSWSub(end, begin);
-  llvm::Value* full_end =
-      b_.CreateNSWAdd(begin, b_.CreateAnd(length, b_.getInt64(~uint64_t{lanes - 1})));
-  lanes_ = {lanes, var, nullptr};
-  find_streamed_stores(var, begin);
-  f_.counted_loop(begin, full_end, step, "vector", [&](llvm::Value* index) {
-    emit_iteration(var, index);
-    f_.checks().flush();
-  });
-  end_streaming();
-  f_.guarded(b_.CreateICmpSLT(full_end, end), "tail", [&] {
-    lanes_.mask = active_mask(full_end, end, lanes);
-    emit_iteration(var, full_end);
-    f_.checks().flush();
-  });
+  lanes_.count = lanes;
+  lanes_.var = var;
+  llvm::Value* head = find_streamed_stores(var, begin);
+  const auto full_vectors_and_masked = [&](llvm::Value* first, llvm::Value* last) {
+    llvm::Value* length = b_.CreateNSWSub(last, first);
+    llvm::Value* full_end =
+        b_.CreateNSWAdd(first, b_.CreateAnd(length, b_.getInt64(~uint64_t{lanes - 1})));
+    lanes_.mask = nullptr;
+    f_.counted_loop(first, full_end, b_.getInt64(lanes), "vector", [&](llvm::Value* index) {
+      emit_iteration(var, index);
+      f_.checks().flush();
+    });
+    f_.guarded(b_.CreateICmpSLT(full_end, last), "tail", [&] {
+      lanes_.mask = active_mask(full_end, last, lanes);
+      emit_iteration(var, full_end);
+      f_.checks().flush();
+    });
+  };
+  if (!head) {
+    full_vectors_and_masked(begin, end);
+  } else {
+    // Twice through one copy of the code: the head alone, if there is any, and all after it.
+    llvm::Value* one = b_.getInt64(1);
+    llvm::Value* has_head = b_.CreateICmpNE(head, b_.getInt64(0));
+    llvm::Value* split =
+        b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b_.CreateNSWAdd(begin, head), end);
+    f_.counted_loop(b_.CreateSelect(has_head, b_.getInt64(0), one), b_.getInt64(2), one, "part",
+                    [&](llvm::Value* part) {
+                      llvm::Value* is_head = b_.CreateICmpEQ(part, b_.getInt64(0));
+                      full_vectors_and_masked(b_.CreateSelect(is_head, begin, split),
+                                              b_.CreateSelect(is_head, split, end));
+                    });
+  }
+  streamed_.clear();
   lanes_ = {};
 }
 

@@ -1,10 +1,13 @@
 // Streaming stores: results too large for the cache are written past it, which saves reading the
 // old lines first. Chosen at run time by size and alignment; the loop tests a flag, as a second
-// copy of its code would cost more compile time than the branch costs anybody.
+// copy of its code would cost more compile time than the branch costs anybody. Rows that do not
+// begin aligned are written in two goes: up to the first aligned vector, then the rest.
 //
 // Measured on a cloud machine (Sapphire Rapids, 2 MB of L2 a core), x * y + 1 on float64, one
 // thread: 16 MB of output take 1.75 ms streamed against 2.8, 80 MB 32 against 49.
 #include <llvm/IR/IntrinsicsX86.h>
+
+#include <algorithm>
 
 #include "emit_nest.h"
 #include "target.h"
@@ -14,6 +17,8 @@ namespace numlift::codegen::cpu {
 namespace {
 
 constexpr int64_t kStreamedBytes = 16 << 20;
+// In shorter rows the first and last vectors, which are not streamed, weigh too much.
+constexpr int64_t kStreamedRowBytes = 1024;
 
 bool is_read(const LoopNest& nest, BufferId buffer) {
   for (const Value& value : nest.values)
@@ -21,37 +26,66 @@ bool is_read(const LoopNest& nest, BufferId buffer) {
   return false;
 }
 
+bool has_inner_loop(const Loop& loop) {
+  return std::any_of(loop.body.begin(), loop.body.end(),
+                     [](const Item& item) { return item.kind == Item::Kind::kLoop; });
+}
+
 }  // namespace
 
-// Stores of a one-loop nest into fresh arrays that the nest does not read.
-void NestEmitter::find_streamed_stores(VarId var, llvm::Value* begin) {
+// i1: whether a store of this size is worth streaming.
+llvm::Value* NestEmitter::is_large_store(const StreamedSize& size) {
+  llvm::Value* is_large = b_.CreateICmpSGE(f_.size(size.bytes), b_.getInt64(kStreamedBytes));
+  if (size.bytes == size.row_bytes) return is_large;
+  return b_.CreateAnd(is_large,
+                      b_.CreateICmpSGE(f_.size(size.row_bytes), b_.getInt64(kStreamedRowBytes)));
+}
+
+// Stores of an innermost loop into fresh arrays that the nest does not read. Gives the number of
+// iterations before the first that is aligned (less than a vector's), or null where the loop's
+// first always is.
+llvm::Value* NestEmitter::find_streamed_stores(VarId var, llvm::Value* begin) {
   streamed_.clear();
-  if (open_loops_.size() != 1) return;
   const Loop& loop = nest_.loops[static_cast<uint32_t>(var)];
+  if (has_inner_loop(loop)) return nullptr;
+  llvm::Value* head = nullptr;
   for (const Item& item : loop.body) {
-    if (item.kind == Item::Kind::kLoop) {
-      streamed_.clear();
-      return;
-    }
     if (item.kind != Item::Kind::kStore) continue;
     const Store& store = nest_.stores[item.index];
     const Buffer& buffer = f_.program().buffers[static_cast<uint32_t>(store.access.buffer)];
     const int64_t item_bytes = item_size(buffer.dtype);
-    const int64_t vector_bytes = item_bytes * lanes_.count;
+    const int64_t vector_bytes = host_target().vector_bytes;
     if (buffer.kind != Buffer::Kind::kArray || is_read(nest_, store.access.buffer)) continue;
-    if (vector_bytes < host_target().vector_bytes) continue;
-    vars_[static_cast<uint32_t>(var)] = begin;
+    if (item_bytes * lanes_.count < vector_bytes) continue;
+    const auto low_bits = [&](llvm::Value* index, SizeExpr* stride) {
+      vars_[static_cast<uint32_t>(var)] = index;
+      llvm::Value* address = b_.CreatePtrToInt(emit_address(store.access, stride), b_.getInt64Ty());
+      return b_.CreateAnd(address, b_.getInt64(static_cast<uint64_t>(vector_bytes - 1)));
+    };
     SizeExpr stride;
-    llvm::Value* address = emit_address(store.access, &stride);
+    llvm::Value* misaligned = low_bits(begin, &stride);
     if (stride != SizeExpr(item_bytes)) continue;
-    llvm::Value* low_bits = b_.CreateAnd(b_.CreatePtrToInt(address, b_.getInt64Ty()),
-                                         b_.getInt64(host_target().vector_bytes - 1));
-    llvm::Value* is_large = b_.CreateICmpSGE(
-        b_.CreateMul(f_.size(loop.extent), b_.getInt64(static_cast<uint64_t>(item_bytes))),
-        b_.getInt64(kStreamedBytes));
+
+    StreamedSize size{SizeExpr(item_bytes), loop.extent * SizeExpr(item_bytes)};
+    for (VarId open : open_loops_)
+      for (const auto& [stride_var, ignored] : store.access.strides)
+        if (stride_var == open)
+          size.bytes = size.bytes * nest_.loops[static_cast<uint32_t>(open)].extent;
+    streamed_sizes_.push_back(size);
+    llvm::Value* streams = is_large_store(size);
+    if (open_loops_.size() > 1) {
+      if (!head) {
+        llvm::Value* left = b_.CreateAnd(b_.CreateNeg(misaligned),
+                                         b_.getInt64(static_cast<uint64_t>(vector_bytes - 1)));
+        left = b_.CreateUDiv(left, b_.getInt64(static_cast<uint64_t>(item_bytes)));
+        head = b_.CreateSelect(streams, left, b_.getInt64(0));
+      }
+      misaligned = low_bits(b_.CreateNSWAdd(begin, head), &stride);
+    }
     streamed_.emplace_back(item.index,
-                           b_.CreateAnd(is_large, b_.CreateICmpEQ(low_bits, b_.getInt64(0))));
+                           b_.CreateAnd(streams, b_.CreateICmpEQ(misaligned, b_.getInt64(0))));
   }
+  return head;
 }
 
 void NestEmitter::emit_contiguous_store(uint32_t store_index, llvm::Value* whole,
@@ -84,8 +118,11 @@ void NestEmitter::emit_contiguous_store(uint32_t store_index, llvm::Value* whole
 // Streamed data must be visible to other threads before they are told that the loop is done.
 void NestEmitter::end_streaming() {
   llvm::Value* any = nullptr;
-  for (const auto& [index, flag] : streamed_) any = any ? b_.CreateOr(any, flag) : flag;
-  streamed_.clear();
+  for (const StreamedSize& size : streamed_sizes_) {
+    llvm::Value* is_large = is_large_store(size);
+    any = any ? b_.CreateOr(any, is_large) : is_large;
+  }
+  streamed_sizes_.clear();
   if (any)
     f_.guarded(any, "fence", [&] { b_.CreateIntrinsic(llvm::Intrinsic::x86_sse_sfence, {}, {}); });
 }

@@ -38,7 +38,7 @@ class Accumulator {
               unsigned lanes, unsigned total_lanes, Layout layout = Layout::kLanes);
 
   bool pairwise() const { return pairwise_; }
-  void begin();        // of the loop
+  void begin();  // of the loop
   // Float sums: once a block; others: once, and end_block() after the loop.
   void begin_block();
   // Adds to the accumulators of part `part` (a constant) in registers...
