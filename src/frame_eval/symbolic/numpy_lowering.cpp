@@ -119,9 +119,7 @@ std::optional<Op> native_op(const std::string& name, const LoopTypes& loop) {
   return op;
 }
 
-bool native_reduction(Op op, DType dtype) {
-  return codegen::native_supports(op, dtype);
-}
+bool native_reduction(Op op, DType dtype) { return codegen::native_supports(op, dtype); }
 
 namespace {
 
