@@ -140,7 +140,7 @@ void NestEmitter::emit_vector_loop(VarId var, llvm::Value* begin, llvm::Value* e
   const unsigned lanes = host_target().vector_bytes / widest_bytes(var);
   lanes_.count = lanes;
   lanes_.var = var;
-  llvm::Value* head = find_streamed_stores(var, begin);
+  llvm::Value* split = find_streamed_stores(var, begin, end);
   const auto full_vectors_and_masked = [&](llvm::Value* first, llvm::Value* last) {
     llvm::Value* length = b_.CreateNSWSub(last, first);
     llvm::Value* full_end =
@@ -156,20 +156,26 @@ void NestEmitter::emit_vector_loop(VarId var, llvm::Value* begin, llvm::Value* e
       f_.checks().flush();
     });
   };
-  if (!head) {
+  if (!split) {
     full_vectors_and_masked(begin, end);
   } else {
-    // Twice through one copy of the code: the head alone, if there is any, and all after it.
-    llvm::Value* one = b_.getInt64(1);
-    llvm::Value* has_head = b_.CreateICmpNE(head, b_.getInt64(0));
-    llvm::Value* split =
-        b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b_.CreateNSWAdd(begin, head), end);
-    f_.counted_loop(b_.CreateSelect(has_head, b_.getInt64(0), one), b_.getInt64(2), one, "part",
-                    [&](llvm::Value* part) {
-                      llvm::Value* is_head = b_.CreateICmpEQ(part, b_.getInt64(0));
-                      full_vectors_and_masked(b_.CreateSelect(is_head, begin, split),
-                                              b_.CreateSelect(is_head, split, end));
-                    });
+    // One copy of the code for both goes.
+    llvm::LLVMContext& context = b_.getContext();
+    auto* before = b_.GetInsertBlock();
+    auto* go = llvm::BasicBlock::Create(context, "go", f_.function());
+    auto* done = llvm::BasicBlock::Create(context, "go.done", f_.function());
+    b_.CreateBr(go);
+    b_.SetInsertPoint(go);
+    llvm::PHINode* first = b_.CreatePHI(b_.getInt64Ty(), 2);
+    llvm::PHINode* last = b_.CreatePHI(b_.getInt64Ty(), 2);
+    full_vectors_and_masked(first, last);
+    first->addIncoming(begin, before);
+    first->addIncoming(last, b_.GetInsertBlock());
+    last->addIncoming(split, before);
+    last->addIncoming(end, b_.GetInsertBlock());
+    b_.CreateCondBr(b_.CreateICmpSLT(last, end), go, done);
+    done->moveAfter(b_.GetInsertBlock());
+    b_.SetInsertPoint(done);
   }
   streamed_.clear();
   lanes_ = {};

@@ -62,7 +62,7 @@ class NestEmitter {
   struct StreamedSize {
     SizeExpr bytes, row_bytes;
   };
-  llvm::Value* find_streamed_stores(VarId var, llvm::Value* begin);
+  llvm::Value* find_streamed_stores(VarId var, llvm::Value* begin, llvm::Value* end);
   llvm::Value* is_large_store(const StreamedSize& size);
   void emit_contiguous_store(uint32_t store_index, llvm::Value* whole, llvm::Value* address);
   void end_streaming();

@@ -41,51 +41,78 @@ llvm::Value* NestEmitter::is_large_store(const StreamedSize& size) {
                       b_.CreateICmpSGE(f_.size(size.row_bytes), b_.getInt64(kStreamedRowBytes)));
 }
 
-// Stores of an innermost loop into fresh arrays that the nest does not read. Gives the number of
-// iterations before the first that is aligned (less than a vector's), or null where the loop's
-// first always is.
-llvm::Value* NestEmitter::find_streamed_stores(VarId var, llvm::Value* begin) {
+// Finds the stores of an innermost loop into fresh arrays that the nest does not read. Gives where
+// the first go of [begin, end) ends: at the first aligned vector, or null where all is one go.
+llvm::Value* NestEmitter::find_streamed_stores(VarId var, llvm::Value* begin, llvm::Value* end) {
   streamed_.clear();
   const Loop& loop = nest_.loops[static_cast<uint32_t>(var)];
   if (has_inner_loop(loop)) return nullptr;
-  llvm::Value* head = nullptr;
+  const int64_t vector_bytes = host_target().vector_bytes;
+  int64_t first_item_bytes = 0;
+  llvm::Value* any_large = nullptr;
   for (const Item& item : loop.body) {
     if (item.kind != Item::Kind::kStore) continue;
-    const Store& store = nest_.stores[item.index];
-    const Buffer& buffer = f_.program().buffers[static_cast<uint32_t>(store.access.buffer)];
+    const Access& access = nest_.stores[item.index].access;
+    const Buffer& buffer = f_.program().buffers[static_cast<uint32_t>(access.buffer)];
     const int64_t item_bytes = item_size(buffer.dtype);
-    const int64_t vector_bytes = host_target().vector_bytes;
-    if (buffer.kind != Buffer::Kind::kArray || is_read(nest_, store.access.buffer)) continue;
+    if (buffer.kind != Buffer::Kind::kArray || is_read(nest_, access.buffer)) continue;
     if (item_bytes * lanes_.count < vector_bytes) continue;
-    const auto low_bits = [&](llvm::Value* index, SizeExpr* stride) {
-      vars_[static_cast<uint32_t>(var)] = index;
-      llvm::Value* address = b_.CreatePtrToInt(emit_address(store.access, stride), b_.getInt64Ty());
-      return b_.CreateAnd(address, b_.getInt64(static_cast<uint64_t>(vector_bytes - 1)));
-    };
-    SizeExpr stride;
-    llvm::Value* misaligned = low_bits(begin, &stride);
-    if (stride != SizeExpr(item_bytes)) continue;
-
+    SizeExpr stride(0);
     StreamedSize size{SizeExpr(item_bytes), loop.extent * SizeExpr(item_bytes)};
-    for (VarId open : open_loops_)
-      for (const auto& [stride_var, ignored] : store.access.strides)
-        if (stride_var == open)
-          size.bytes = size.bytes * nest_.loops[static_cast<uint32_t>(open)].extent;
-    streamed_sizes_.push_back(size);
-    llvm::Value* streams = is_large_store(size);
-    if (open_loops_.size() > 1) {
-      if (!head) {
-        llvm::Value* left = b_.CreateAnd(b_.CreateNeg(misaligned),
-                                         b_.getInt64(static_cast<uint64_t>(vector_bytes - 1)));
-        left = b_.CreateUDiv(left, b_.getInt64(static_cast<uint64_t>(item_bytes)));
-        head = b_.CreateSelect(streams, left, b_.getInt64(0));
-      }
-      misaligned = low_bits(b_.CreateNSWAdd(begin, head), &stride);
+    for (VarId open : open_loops_) {
+      SizeExpr total(0);
+      for (const auto& [stride_var, bytes] : access.strides)
+        if (stride_var == open) total = total + bytes;
+      if (open == var) stride = total;
+      if (total != SizeExpr(0))
+        size.bytes = size.bytes * nest_.loops[static_cast<uint32_t>(open)].extent;
     }
-    streamed_.emplace_back(item.index,
-                           b_.CreateAnd(streams, b_.CreateICmpEQ(misaligned, b_.getInt64(0))));
+    if (stride != SizeExpr(item_bytes)) continue;
+    if (streamed_.empty()) first_item_bytes = item_bytes;
+    streamed_sizes_.push_back(size);
+    streamed_.emplace_back(item.index, is_large_store(size));
+    llvm::Value* is_large = streamed_.back().second;
+    any_large = any_large ? b_.CreateOr(any_large, is_large) : is_large;
   }
-  return head;
+  if (streamed_.empty()) return nullptr;
+
+  const auto low_bits = [&](uint32_t store, llvm::Value* index) {
+    vars_[static_cast<uint32_t>(var)] = index;
+    SizeExpr stride;
+    llvm::Value* address = emit_address(nest_.stores[store].access, &stride);
+    return b_.CreateAnd(b_.CreatePtrToInt(address, b_.getInt64Ty()),
+                        b_.getInt64(static_cast<uint64_t>(vector_bytes - 1)));
+  };
+  const auto require_alignment = [&](llvm::Value* index) {
+    for (auto& [store, flag] : streamed_)
+      flag = b_.CreateAnd(flag, b_.CreateICmpEQ(low_bits(store, index), b_.getInt64(0)));
+  };
+  if (open_loops_.size() == 1) {  // chunks begin aligned wherever the array does
+    require_alignment(begin);
+    return nullptr;
+  }
+  // Behind a branch, which is all that short rows pay.
+  llvm::BasicBlock* before = b_.GetInsertBlock();
+  llvm::BasicBlock* inside = nullptr;
+  llvm::Value* split = nullptr;
+  f_.guarded(any_large, "align", [&] {
+    llvm::Value* left = b_.CreateAnd(b_.CreateNeg(low_bits(streamed_.front().first, begin)),
+                                     b_.getInt64(static_cast<uint64_t>(vector_bytes - 1)));
+    left = b_.CreateUDiv(left, b_.getInt64(static_cast<uint64_t>(first_item_bytes)));
+    llvm::Value* aligned = b_.CreateNSWAdd(begin, left);
+    require_alignment(aligned);
+    split = b_.CreateSelect(b_.CreateICmpEQ(left, b_.getInt64(0)), end,
+                            b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, aligned, end));
+    inside = b_.GetInsertBlock();
+  });
+  const auto merged = [&](llvm::Value* value, llvm::Value* otherwise) {
+    llvm::PHINode* phi = b_.CreatePHI(value->getType(), 2);
+    phi->addIncoming(value, inside);
+    phi->addIncoming(otherwise, before);
+    return phi;
+  };
+  for (auto& [store, flag] : streamed_) flag = merged(flag, b_.getFalse());
+  return merged(split, end);
 }
 
 void NestEmitter::emit_contiguous_store(uint32_t store_index, llvm::Value* whole,
