@@ -7,7 +7,6 @@
 
 #include "emit_nest.h"
 #include "numlift/codegen/compile.h"
-#include "numlift/graph/text.h"
 #include "numlift/support/check.h"
 #include "orc.h"
 #include "runtime.h"
@@ -167,12 +166,12 @@ std::unique_ptr<NativeCode> emit_native(const Program& program, bool keep_ir) {
     emitter.emit();
     symbols = emitter.take_symbols();
   }
-  if (verify_enabled()) {
-    std::string problems;
-    llvm::raw_string_ostream stream(problems);
-    const bool broken = llvm::verifyModule(*module, &stream);
-    NUMLIFT_CHECK(!broken, "{}\n{}", problems, cpu::module_text(*module));
-  }
+  // Always: it costs a hundredth of the compilation, and what LLVM does with a broken module ranges
+  // from wrong code to the end of the process.
+  std::string problems;
+  llvm::raw_string_ostream stream(problems);
+  const bool broken = llvm::verifyModule(*module, &stream);
+  NUMLIFT_CHECK(!broken, "{}\n{}", problems, cpu::module_text(*module));
   return cpu::link_program(std::move(context), std::move(module), symbols, keep_ir);
 }
 

@@ -33,7 +33,9 @@ HostTarget detect() {
   llvm::SubtargetFeatures features;
   for (const auto& feature : found) {
     const llvm::StringRef name = feature.getKey();
-    const bool too_wide = bytes < 64 && (name.starts_with("avx512") || name.starts_with("evex"));
+    const bool too_wide =
+        (bytes < 64 && (name.starts_with("avx512") || name.starts_with("evex"))) ||
+        (bytes < 32 && name == "f16c");
     features.AddFeature(name, feature.getValue() && !too_wide);
   }
   target.features = features.getString();
