@@ -7,6 +7,7 @@
 #include <llvm/IR/IntrinsicsX86.h>
 
 #include "emit_nest.h"
+#include "llvm_versions.h"
 #include "target.h"
 
 namespace numlift::codegen::cpu {
@@ -87,7 +88,7 @@ void NestEmitter::end_streaming() {
   for (const auto& [index, flag] : streamed_) any = any ? b_.CreateOr(any, flag) : flag;
   streamed_.clear();
   if (any)
-    f_.guarded(any, "fence", [&] { b_.CreateIntrinsic(llvm::Intrinsic::x86_sse_sfence, {}, {}); });
+    f_.guarded(any, "fence", [&] { call_intrinsic(b_, llvm::Intrinsic::x86_sse_sfence, {}); });
 }
 
 }  // namespace numlift::codegen::cpu

@@ -4,7 +4,6 @@
 #include <llvm/ExecutionEngine/JITLink/JITLinkMemoryManager.h>
 #include <llvm/ExecutionEngine/Orc/Core.h>
 #include <llvm/ExecutionEngine/Orc/ExecutionUtils.h>
-#include <llvm/ExecutionEngine/Orc/ExecutorProcessControl.h>
 #include <llvm/ExecutionEngine/Orc/ObjectLinkingLayer.h>
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/Support/SmallVectorMemoryBuffer.h>
@@ -13,6 +12,7 @@
 
 #include <mutex>
 
+#include "llvm_versions.h"
 #include "numlift/support/check.h"
 #include "runtime.h"
 #include "target.h"
@@ -100,7 +100,7 @@ class LinkedCode final : public NativeCode {
 std::unique_ptr<NativeCode> Session::link(std::unique_ptr<llvm::Module> module,
                                           const ProgramSymbols& symbols, bool keep_ir) {
   std::lock_guard<std::mutex> lock(mutex_);
-  module->setTargetTriple(machine_->getTargetTriple().str());
+  module->setTargetTriple(triple_argument(machine_->getTargetTriple()));
   module->setDataLayout(machine_->createDataLayout());
   optimize(*module, *machine_);
   std::string ir_text = keep_ir ? module_text(*module) : std::string();

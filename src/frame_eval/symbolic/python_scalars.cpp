@@ -1,5 +1,7 @@
 #include "symbolic/python_scalars.h"
 
+#include <algorithm>
+
 #include "numlift/graph/scalar.h"
 #include "numlift/py/py_error.h"
 #include "symbolic/operators.h"
