@@ -4,7 +4,8 @@
 #   tools/fresh_machine.sh [bookworm|trixie|sid] [make target...]      as root
 # Mirror, proxies, pip settings, name servers and extra certificates are this machine's own.
 # KEEP=1 leaves the root in place afterwards and says where it is. ROOT=<folder> is the root's place:
-# one that an earlier run left there is used again, with its build, and stays.
+# one that an earlier run left there is used again, with its build, and stays. PYTHON, PYTEST_ARGS
+# and JOBS are handed on to make.
 . "$(dirname "$0")/common.sh"
 suite=${1:-bookworm}
 shift || true
@@ -78,11 +79,19 @@ while IFS='=' read -r -d '' name value; do
       ;;
   esac
 done < <(env -0)
+for name in PYTHON PYTEST_ARGS JOBS; do
+  if [ -n "${!name:-}" ]; then settings+=("$name=${!name}"); fi
+done
 mount -t proc proc "$root/proc"
 inside() { chroot "$root" /usr/bin/env -i "${settings[@]}" "$@"; }
 inside update-ca-certificates >/dev/null 2>&1 || die "update-ca-certificates failed in the new root"
 
-git clone --quiet --no-local . "$root/srv/numlift"
+if [ -d "$root/srv/numlift/.git" ]; then
+  git -C "$root/srv/numlift" fetch --quiet "$PWD" HEAD
+  git -C "$root/srv/numlift" reset --quiet --hard FETCH_HEAD
+else
+  git clone --quiet --no-local . "$root/srv/numlift"
+fi
 say "cloned $(git rev-parse --short HEAD)"
 for target in "${targets[@]}"; do
   started=$SECONDS
