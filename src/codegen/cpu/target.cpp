@@ -59,8 +59,8 @@ std::unique_ptr<llvm::TargetMachine> make_target_machine() {
   options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
   options.TrapUnreachable = false;
   std::unique_ptr<llvm::TargetMachine> machine(target->createTargetMachine(
-      triple_argument(llvm::Triple(host.triple)), host.cpu, host.features, options, llvm::Reloc::PIC_, llvm::CodeModel::Small,
-      llvm::CodeGenOptLevel::Default, /*JIT=*/true));
+      triple_argument(llvm::Triple(host.triple)), host.cpu, host.features, options,
+      llvm::Reloc::PIC_, llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default, /*JIT=*/true));
   NUMLIFT_CHECK(machine, "no target machine for {}", host.triple);
   return machine;
 }

@@ -11,8 +11,7 @@ PyObject* numlift_common_constant(int number) {
 #if PY_VERSION_HEX >= 0x030E0000
   /* Not looked up by name: what `builtins.all` is now may be another object. */
   PyInterpreterState* interpreter = PyInterpreterState_Get();
-  const int count =
-      (int)(sizeof interpreter->common_consts / sizeof interpreter->common_consts[0]);
+  const int count = (int)(sizeof interpreter->common_consts / sizeof interpreter->common_consts[0]);
   return number >= 0 && number < count ? interpreter->common_consts[number] : NULL;
 #else
   return number == 0 ? PyExc_AssertionError : NULL;

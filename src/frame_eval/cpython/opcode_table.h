@@ -42,21 +42,21 @@ enum class Operand : uint8_t {
 // Which of the rows that share a canonical instruction, and what its flags are.
 enum class Form : uint8_t {
   kPlain,
-  kForward,        // a jump to a later instruction
-  kBackward,       // flag: a jump to this or an earlier one
-  kBackwardQuiet,  // flag, flag2: the same without a check for signals
-  kMethod,         // flag: an attribute load that pushes two
-  kChecked,        // flag2: a local load that may find the slot unset
-  kBorrowed,       // a local load that the interpreter knows to be short-lived; never written
+  kForward,         // a jump to a later instruction
+  kBackward,        // flag: a jump to this or an earlier one
+  kBackwardQuiet,   // flag, flag2: the same without a check for signals
+  kMethod,          // flag: an attribute load that pushes two
+  kChecked,         // flag2: a local load that may find the slot unset
+  kBorrowed,        // a local load that the interpreter knows to be short-lived; never written
   kCommonConstant,  // a constant that is not in co_consts: an object of the interpreter's
   kSmallInt,        // the same: an int from 0 to 255
   kMappingSlot,     // flag2: a call that always has a place for its ** mapping
   kNotTaken,        // flag: a Nop that marks the path of a conditional jump
   kFused,
   kFusedBorrowed,  // never written
-  kPrefix,    // EXTENDED_ARG
-  kDropped,   // PRECALL: written again before each call
-  kInternal,  // never in co_code
+  kPrefix,         // EXTENDED_ARG
+  kDropped,        // PRECALL: written again before each call
+  kInternal,       // never in co_code
 };
 inline constexpr int kFormCount = static_cast<int>(Form::kInternal) + 1;
 

@@ -303,11 +303,13 @@ std::optional<Sym> float_binary(Interpreter& interpreter, int nb_op, const Sym& 
   });
 }
 
-// CPython 3.14 lets a real operand be real: `2.0 + z` keeps z's imaginary part, where versions before
-// add 0.0 to it, which makes -0.0 positive. It also repairs infinite products. Python itself is asked.
+// CPython 3.14 lets a real operand be real: `2.0 + z` keeps z's imaginary part, where versions
+// before add 0.0 to it, which makes -0.0 positive. It also repairs infinite products. Python itself
+// is asked.
 bool keeps_reals_real() {
   static const bool keeps = [] {
-    Ref zero = checked(PyFloat_FromDouble(0.0)), complex = checked(PyComplex_FromDoubles(0.0, -0.0));
+    Ref zero = checked(PyFloat_FromDouble(0.0)),
+        complex = checked(PyComplex_FromDoubles(0.0, -0.0));
     return std::signbit(
         PyComplex_ImagAsDouble(checked(PyNumber_Add(zero.get(), complex.get())).get()));
   }();
@@ -337,7 +339,8 @@ std::optional<Sym> complex_binary(Interpreter& interpreter, int nb_op, const Sym
   const std::vector<NodeId> operands =
       op == Op::kMultiply
           ? std::vector{complex_operand(interpreter, a), complex_operand(interpreter, b)}
-          : std::vector{term_operand(interpreter, a, false), term_operand(interpreter, b, subtracts)};
+          : std::vector{term_operand(interpreter, a, false),
+                        term_operand(interpreter, b, subtracts)};
   const NodeId node = scalar_node(interpreter, op, operands, DType::kComplex128, kFpNone);
   return computed(interpreter, node, {a, b}, [nb_op](std::span<const Ref> values) {
     return python_binary(nb_op, values[0], values[1]);
