@@ -83,7 +83,7 @@ def test_standard_library(core, share):
             needed = core.computed_stack_size(code)
             assert needed <= code.co_stacksize, (path, code)
             oversized += needed < code.co_stacksize
-    assert count > 10_000
+    assert count > 3_000  # a distribution may leave out the library's own tests
     # Jumps just at the reach of one byte, which CPython gave a prefix more than they need.
     assert moved <= 8
     # Code that CPython's compiler left behind unreachable handlers.
