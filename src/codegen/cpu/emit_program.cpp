@@ -3,9 +3,11 @@
 #include <llvm/IR/Verifier.h>
 #include <llvm/Support/raw_ostream.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "emit_nest.h"
+#include "llvm_versions.h"
 #include "numlift/codegen/compile.h"
 #include "numlift/support/check.h"
 #include "orc.h"
@@ -29,7 +31,7 @@ class ProgramEmitter {
     // The host's floating-point flags stay as they were: our code and libmvec raise some that NumPy
     // would not.
     llvm::AllocaInst* saved = entry_alloca(b_, b_.getInt32Ty());
-    b_.CreateIntrinsic(llvm::Intrinsic::x86_sse_stmxcsr, {}, {saved});
+    call_intrinsic(b_, llvm::Intrinsic::x86_sse_stmxcsr, {saved});
     auto* stop = llvm::BasicBlock::Create(b_.getContext(), "stop", f_.function());
     for (uint32_t index = 0; index < program_.steps.size(); ++index) {
       llvm::Value* restart = std::visit([&](const auto& step) { return emit_step(step, index); },
@@ -46,7 +48,7 @@ class ProgramEmitter {
     b_.SetInsertPoint(stop);
     llvm::PHINode* result = b_.CreatePHI(b_.getInt32Ty(), static_cast<unsigned>(results_.size()));
     for (const auto& [value, block] : results_) result->addIncoming(value, block);
-    b_.CreateIntrinsic(llvm::Intrinsic::x86_sse_ldmxcsr, {}, {saved});
+    call_intrinsic(b_, llvm::Intrinsic::x86_sse_ldmxcsr, {saved});
     b_.CreateRet(result);
   }
 

@@ -10,6 +10,7 @@
 #include <algorithm>
 
 #include "emit_nest.h"
+#include "llvm_versions.h"
 #include "target.h"
 
 namespace numlift::codegen::cpu {
@@ -151,7 +152,7 @@ void NestEmitter::end_streaming() {
   }
   streamed_sizes_.clear();
   if (any)
-    f_.guarded(any, "fence", [&] { b_.CreateIntrinsic(llvm::Intrinsic::x86_sse_sfence, {}, {}); });
+    f_.guarded(any, "fence", [&] { call_intrinsic(b_, llvm::Intrinsic::x86_sse_sfence, {}); });
 }
 
 }  // namespace numlift::codegen::cpu

@@ -4,7 +4,6 @@
 #include <llvm/ExecutionEngine/JITLink/JITLinkMemoryManager.h>
 #include <llvm/ExecutionEngine/Orc/Core.h>
 #include <llvm/ExecutionEngine/Orc/ExecutionUtils.h>
-#include <llvm/ExecutionEngine/Orc/ExecutorProcessControl.h>
 #include <llvm/ExecutionEngine/Orc/ObjectLinkingLayer.h>
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/Support/ErrorHandling.h>
@@ -14,6 +13,7 @@
 
 #include <mutex>
 
+#include "llvm_versions.h"
 #include "numlift/support/check.h"
 #include "runtime.h"
 #include "target.h"
@@ -143,7 +143,7 @@ llvm::SmallVector<char, 0> Session::make_object(llvm::Module& module) {
 std::unique_ptr<NativeCode> Session::link(llvm::Module& module, const ProgramSymbols& symbols,
                                           bool keep_ir) {
   std::lock_guard<std::mutex> lock(mutex_);
-  module.setTargetTriple(machine_->getTargetTriple().str());
+  module.setTargetTriple(triple_argument(machine_->getTargetTriple()));
   module.setDataLayout(machine_->createDataLayout());
   optimize(module, *machine_);
   std::string ir_text = keep_ir ? module_text(module) : std::string();

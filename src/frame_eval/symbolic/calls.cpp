@@ -265,6 +265,10 @@ Sym call_value(Interpreter& interpreter, const Sym& callable, CallArguments argu
       if (auto* partial = dynamic_cast<PartialValue*>(callable.get())) {
         return call_partial(interpreter, *partial, std::move(arguments));
       }
+      if (auto* enter = dynamic_cast<ErrstateEnter*>(callable.get())) {
+        enter->state->enter(interpreter.tracer);
+        return interpreter.none();
+      }
       if (auto* exit = dynamic_cast<ErrstateExit*>(callable.get())) {
         exit->state->exit(interpreter.tracer);
         return interpreter.none();
