@@ -212,7 +212,22 @@ PyMemberDef members[] = {
     {"__weaklistoffset__", T_PYSSIZET, offsetof(CompiledFunction, weak_references), READONLY,
      nullptr},
     {nullptr, 0, 0, 0, nullptr}};
+// What inspect looks for to take an object for a function (and to tell coroutine functions).
+template <PyObject* PyFunctionObject::*field>
+PyObject* get_part(PyObject* self, void*) {
+  const FunctionState& state = state_of(self);
+  if (state.function == nullptr || state.self) {
+    PyErr_SetString(PyExc_AttributeError, "what is compiled is no plain Python function");
+    return nullptr;
+  }
+  PyObject* part = state.function->*field;
+  return Py_NewRef(part == nullptr ? Py_None : part);
+}
+
 PyGetSetDef properties[] = {
+    {"__code__", get_part<&PyFunctionObject::func_code>, nullptr, nullptr, nullptr},
+    {"__defaults__", get_part<&PyFunctionObject::func_defaults>, nullptr, nullptr, nullptr},
+    {"__kwdefaults__", get_part<&PyFunctionObject::func_kwdefaults>, nullptr, nullptr, nullptr},
     {"__dict__", PyObject_GenericGetDict, PyObject_GenericSetDict, nullptr, nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 

@@ -486,3 +486,24 @@ def test_results_own_their_memory_and_can_be_resized():
 def test_results_are_aligned_to_a_cache_line():
     for n in (1, 7, 1000, 200_000):
         assert add(np.ones(n), np.ones(n)).ctypes.data % 64 == 0
+
+
+def test_inspect_takes_it_for_the_function_that_it_wraps():
+    import inspect
+
+    async def coroutine(x):
+        return x
+
+    def generator(x):
+        yield x
+
+    def plain(x, y=2, *, z=3):
+        return x
+
+    assert inspect.iscoroutinefunction(nl.compile(coroutine))
+    assert inspect.isgeneratorfunction(nl.compile(generator))
+    compiled = nl.compile(plain)
+    assert not inspect.iscoroutinefunction(compiled)
+    assert compiled.__code__ is plain.__code__
+    assert compiled.__defaults__ == (2,) and compiled.__kwdefaults__ == {"z": 3}
+    assert inspect.signature(compiled) == inspect.signature(plain)

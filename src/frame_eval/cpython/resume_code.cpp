@@ -407,8 +407,7 @@ std::vector<SuspendedFrame> ResumeBuilder::run_unit(const SuspendedFrame& at_uni
   std::vector<int32_t> set = at_unit.slots;
   std::vector<bool> stack = at_unit.stack;
   const auto add_after = [&](int32_t next, std::vector<bool> left) {
-    after.push_back({at_unit.bytecode, at_unit.globals, next, live_slots(original_, {next}, set),
-                     std::move(left)});
+    after.push_back({at_unit.bytecode, at_unit.globals, next, set, std::move(left)});
   };
   for (int32_t i = unit.begin; i + 1 < unit.end; ++i) {
     add_copy(i);

@@ -5,6 +5,7 @@
 
 #include "numlift/py/py_error.h"
 #include "numlift/support/check.h"
+#include "numlift/support/options.h"
 #include "symbolic/tracer.h"
 
 namespace numlift::frame_eval {
@@ -29,6 +30,14 @@ std::vector<Sym> Frame::pop_many(int count) {
   std::vector<Sym> values(std::make_move_iterator(first), std::make_move_iterator(stack.end()));
   stack.erase(first, stack.end());
   return values;
+}
+
+void count_trip(Frame& frame, size_t place) {
+  LoopTrips& trips = frame.trips[place];
+  if (trips.count == 0) trips.began = frame.unit_clock;
+  const int64_t limit = options().unroll_limit;
+  if (++trips.count <= limit) return;
+  throw Break{"too_long", fmt::format("a loop that runs more than {} times", limit), trips.began};
 }
 
 const Sym& null_value() {

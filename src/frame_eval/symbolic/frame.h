@@ -42,6 +42,10 @@ struct Frame {
   std::vector<Sym> pop_many(int count);
 };
 
+// Once more around the loop that is known by this place. Throws Break when it is not to be unrolled
+// any further: the trace then ends where the loop began, so that none of it is in the graph.
+void count_trip(Frame& frame, size_t place);
+
 // What stands where CPython has NULL on the stack. One object.
 const Sym& null_value();
 inline bool is_null(const Sym& value) { return value->kind == SymKind::kNull; }

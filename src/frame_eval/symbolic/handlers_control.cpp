@@ -8,7 +8,12 @@ namespace numlift::frame_eval {
 namespace {
 
 void go_to(Frame& frame, const Instruction& instruction) {
-  frame.next = static_cast<size_t>(instruction.target);
+  const size_t from = frame.next, to = static_cast<size_t>(instruction.target);
+  frame.next = to;
+  if (to >= from) return;
+  // A loop begins anew; those inside it count from zero again.
+  std::erase_if(frame.trips, [&](const auto& loop) { return loop.first > to && loop.first < from; });
+  count_trip(frame, from);
 }
 
 void jump(Interpreter&, Frame& frame, const Instruction& instruction) { go_to(frame, instruction); }

@@ -1,5 +1,4 @@
 // Iteration and generators.
-#include "numlift/support/options.h"
 #include "symbolic/interpreter.h"
 #include "symbolic/iterators.h"
 #include "symbolic/pure.h"
@@ -18,15 +17,7 @@ void for_iter(Interpreter& interpreter, Frame& frame, const Instruction& instruc
     throw_break("unsupported_value", "iteration over a " + type_name(frame.peek()));
   }
   if (Sym item = as<IteratorValue>(frame.peek()).next(interpreter.tracer)) {
-    const int64_t limit = options().unroll_limit;
-    // A loop is known by the place of its head; one that runs too often is not unrolled.
-    LoopTrips& trips = frame.trips[frame.next];
-    if (trips.count == 0) trips.began = frame.unit_clock;
-    if (++trips.count > limit) {
-      // None of its iterations is worth its place in the graph then.
-      throw Break{"too_long", fmt::format("a loop that runs more than {} times", limit),
-                  trips.began};
-    }
+    count_trip(frame, frame.next);
     frame.push(std::move(item));
     return;
   }

@@ -1,6 +1,8 @@
 // The interpreter's loop, outside cells and globals, and trace_call().
 #include "symbolic/interpreter.h"
 
+#include <algorithm>
+
 #include "numlift/numpy_shim/errstate.h"
 #include "numlift/py/py_error.h"
 #include "numlift/support/options.h"
@@ -207,6 +209,39 @@ Sym Interpreter::run_instructions(Frame& frame) {
   }
 }
 
+namespace {
+
+// CPython has not seen the value: nobody can tell when it goes, or whether it was ever made.
+bool is_unseen(const Sym& value) {
+  if (value->kind == SymKind::kArray) {
+    return !value->source && !static_cast<const ArrayValue&>(*value).storage->is_input;
+  }
+  return value->kind == SymKind::kScalar || value->kind == SymKind::kSize;
+}
+
+// The unit is a call, and of something else than a builtin: code that may look at the frames above.
+bool may_call_python(const Frame& frame, const Bytecode& bytecode, int32_t begin) {
+  const InstructionUnit unit = unit_at(bytecode, begin);
+  const Instruction& call = bytecode.instructions[static_cast<size_t>(unit.end - 1)];
+  size_t depth = 0;  // of the callable, or of its NULL or self
+  if (call.op == Instr::kCall) depth = static_cast<size_t>(call.arg) + 2;
+  if (call.op == Instr::kCallKw) depth = static_cast<size_t>(call.arg) + 3;
+  if (call.op == Instr::kCallFunctionEx) return true;
+  if (depth == 0 || depth > frame.stack.size()) return false;
+  for (const size_t place : {depth, depth - 1}) {
+    const Sym& callable = frame.stack[frame.stack.size() - place];
+    if (callable->kind == SymKind::kObject) {
+      return !PyCFunction_Check(static_cast<const ObjectValue&>(*callable).object.get());
+    }
+    if (callable->kind == SymKind::kMethod) {
+      return static_cast<const MethodValue&>(*callable).function != nullptr;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
 void Interpreter::stop(Frame& frame, size_t index) {
   const auto& bytecode = *frame.bytecode;
   const auto begin = static_cast<int32_t>(index);
@@ -218,6 +253,10 @@ void Interpreter::stop(Frame& frame, size_t index) {
   }
   std::vector<Frame*> chain;
   for (Frame* one = &frame; one != nullptr; one = one->caller) chain.insert(chain.begin(), one);
+  const bool all_may_be_read =
+      may_call_python(frame, bytecode, begin) ||
+      std::any_of(chain.begin(), chain.end(),
+                  [](const Frame* one) { return keeps_its_frame(*one->bytecode); });
   StopTrace stopped;
   for (const Frame* one : chain) {
     SuspendedFrame suspended{one->bytecode, one->globals, static_cast<int32_t>(one->next), {}, {}};
@@ -234,7 +273,14 @@ void Interpreter::stop(Frame& frame, size_t index) {
     for (size_t slot = 0; slot < one->slots.size(); ++slot) {
       if (one->slots[slot]) set.push_back(static_cast<int32_t>(slot));
     }
-    suspended.slots = live_slots(*one->bytecode, starts, set);
+    const std::vector<int32_t> live =
+        all_may_be_read ? set : live_slots(*one->bytecode, starts, set);
+    for (const int32_t slot : set) {
+      if (std::binary_search(live.begin(), live.end(), slot) ||
+          !is_unseen(one->slots[static_cast<size_t>(slot)])) {
+        suspended.slots.push_back(slot);
+      }
+    }
     for (const int32_t slot : suspended.slots) {
       stopped.values.push_back(one->slots[static_cast<size_t>(slot)]);
     }

@@ -71,7 +71,8 @@ struct LiveDictIterator : IteratorValue {
       : interpreter(interpreter),
         dict(std::move(dict)),
         origin(std::move(origin)),
-        items(std::move(items)) {}
+        items(std::move(items)),
+        keys(keys_now()) {}
   Sym next(Tracer&) override {
     if (!dict) return nullptr;
     if (dict->kind == SymKind::kDict && as<DictValue>(dict).items.size() != items.size()) {
@@ -82,11 +83,19 @@ struct LiveDictIterator : IteratorValue {
     return nullptr;
   }
   std::optional<CallShape> shape() const override {
-    return dict ? iterator_shape(origin, position) : iterator_shape(make_list({}), 0);
+    if (!dict) return iterator_shape(make_list({}), 0);
+    if (keys_now() != keys) return std::nullopt;  // only the real iterator knows of the change
+    return iterator_shape(origin, position);
+  }
+  std::vector<Sym> keys_now() const {
+    std::vector<Sym> found;
+    if (dict->kind != SymKind::kDict) return found;
+    for (const auto& [key, item] : as<DictValue>(dict).items) found.push_back(key);
+    return found;
   }
   Interpreter& interpreter;
   Sym dict, origin;
-  std::vector<Sym> items;
+  std::vector<Sym> items, keys;
   size_t position = 0;
 };
 

@@ -183,6 +183,68 @@ def test_loop_too_long_to_unroll():
     check(f, (X,), backends=["llvm"])
 
 
+def test_while_too_long_to_unroll():
+    def f(x, n):
+        k = 0
+        while k < n:
+            x = x + 1
+            for _ in range(2):
+                x = x * 1.001
+            k += 1
+        return x.sum()
+
+    check(f, (X, 300), backends=["llvm"])
+
+
+def test_code_too_long_for_one_graph():
+    """Thousands of statements: cut into graphs of a size that the compiler takes."""
+    lines = ["def f(x):"] + ["    x = x * 0.5 + 1"] * 2500 + ["    return x.sum()"]
+    names = {}
+    exec("\n".join(lines), names)
+    compiled = nl.compile(names["f"])
+    for _ in range(2):
+        compare(compiled(X), names["f"](X))
+
+
+def test_objects_live_as_long_as_in_python():
+    """A variable that nothing reads again still keeps its object."""
+
+    class Owner:
+        def __init__(self):
+            self.open = True
+
+        def __del__(self):
+            handles[0] = False
+
+    handles = [False]
+
+    def f(x):
+        owner = Owner()
+        handles[0] = True
+        unknown(b"")
+        y = x + 1
+        unknown(b"")
+        return y, list(handles)
+
+    compiled = nl.compile(f)
+    for _ in range(3):
+        compare(compiled(X), f(X))
+        assert handles == [False]
+
+
+def test_callees_read_the_callers_variables():
+    def evaluate(text):
+        frame = sys._getframe(1)
+        return eval(text, frame.f_globals, frame.f_locals)
+
+    def f(x):
+        a = x * 2
+        b = x + 1
+        return evaluate("a * b + x") + 1
+
+    check(f, (X,), backends=["llvm"])
+
+
 def test_comprehensions():
     def f(x):
         k = 3
