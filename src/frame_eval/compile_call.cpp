@@ -160,10 +160,13 @@ Entry* compile_call(FunctionState* state, Site* site, const guards::CallInputs& 
   if (!may_compile(state, site, call)) return nullptr;
 
   const auto start = std::chrono::steady_clock::now();
+  const uint64_t drops = drop_count();
   const Ref function = Ref::create(reinterpret_cast<PyObject*>(state->function));
   ++state->stats.compiles;
   auto traced = trace_call({function, site->frames.empty() ? nullptr : &site->frames}, call);
   const double trace_ms = milliseconds_since(start);
+  // What the trace relied on, beside its guards, has changed meanwhile.
+  if (drop_count() != drops) return nullptr;
   const auto report_break = [&](const BreakInfo& info, const char* what) {
     if (log_enabled(LogChannel::breaks)) log(LogChannel::breaks, break_message(info, what));
   };
@@ -196,9 +199,10 @@ Entry* compile_call(FunctionState* state, Site* site, const guards::CallInputs& 
       const std::vector<SuspendedFrame> from =
           is_start ? std::vector<SuspendedFrame>{first_frame(function)} : site->frames;
       runs_in_python = is_step(result, from);
-      exit = make_exit(*result.exit, runs_in_python ? from : result.exit->frames,
-                       runs_in_python && is_start ? PyFunction_GET_CLOSURE(function.get()) : nullptr,
-                       &state->resume_sites);
+      exit =
+          make_exit(*result.exit, runs_in_python ? from : result.exit->frames,
+                    runs_in_python && is_start ? PyFunction_GET_CLOSURE(function.get()) : nullptr,
+                    &state->resume_sites);
     }
     entry = std::make_unique<Entry>(std::move(result), state->options, errstate, call);
     entry->trace_ms = trace_ms;

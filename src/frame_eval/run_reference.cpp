@@ -2,6 +2,7 @@
 // more, stored inputs are written back, and outputs that look at their memory are made views of it.
 #include "run_reference.h"
 
+#include "numlift/frame_eval/marks.h"
 #include "numlift/numpy_shim/errstate.h"
 #include "numlift/numpy_shim/numpy.h"
 #include "numlift/numpy_shim/run_graph.h"
@@ -12,8 +13,7 @@
 namespace numlift::frame_eval {
 
 Outcome run_reference(const Graph& graph, const std::vector<InputSpec>& inputs,
-                      const std::vector<RecipeNode>& recipe,
-                      const std::vector<uint32_t>& results,
+                      const std::vector<RecipeNode>& recipe, const std::vector<uint32_t>& results,
                       const std::vector<ExternRecipe>& externs, const guards::GuardSet& guards,
                       uint8_t fp_checks, const guards::CallInputs& call, PyObject* const* slots,
                       std::span<const int64_t> symbols, PyObject** results_out) {
@@ -38,7 +38,7 @@ Outcome run_reference(const Graph& graph, const std::vector<InputSpec>& inputs,
     for (NodeId id : graph.mutated_inputs) mutated.push_back(runner.value(id));
     for (NodeId id : graph.outputs) (void)runner.value(id);
   } catch (const PyError&) {
-    if (!PyErr_ExceptionMatches(PyExc_Exception)) return Outcome::kError;
+    if (must_reach_user()) return Outcome::kError;
     PyErr_Clear();
     return Outcome::kRestart;
   }

@@ -48,8 +48,8 @@ struct RecipeNode {
     kFillCell,    // children: the cell, its content
     kFunction,    // `object` is the code; children: globals, then None or: defaults, keyword
                   // defaults, closure, annotations
-    kCall,        // `object` called with the children (the last ones by keyword), then next() `index`
-                  // times
+    kCall,  // `object` called with the children (the last ones by keyword), then next() `index`
+            // times
   };
   Kind kind = Kind::kConstant;
   uint32_t index = 0;
@@ -100,7 +100,8 @@ struct TraceResult {
   std::vector<RecipeNode> recipe;
   std::vector<uint32_t> results;      // nodes of the recipe: what the call returns, or see `exit`
   std::vector<ExternRecipe> externs;  // by index into Graph::externs
-  std::optional<TraceExit> exit;      // null: the call returns
+  std::vector<SymbolId> dynamic_symbols;  // not to be fixed by dynamic=False
+  std::optional<TraceExit> exit;          // null: the call returns
 };
 
 struct TraceBreak {

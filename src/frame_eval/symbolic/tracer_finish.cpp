@@ -2,6 +2,7 @@
 // builds it; sizes that were found equal become structurally equal everywhere in the graph.
 #include <unordered_map>
 
+#include "numlift/frame_eval/marks.h"
 #include "numlift/py/py_error.h"
 #include "symbolic/builtins.h"
 #include "symbolic/tracer_state.h"
@@ -88,10 +89,14 @@ class RecipeBuilder {
   uint32_t method(const MethodValue& value) {
     if (value.function) {
       return call({Ref::create(reinterpret_cast<PyObject*>(&PyMethod_Type)),
-                   {value.function, value.self}, {}, 0});
+                   {value.function, value.self},
+                   {},
+                   0});
     }
     return call({Ref::create(known_object("builtins", "getattr")),
-                 {value.self, tracer_.constant(value.name)}, {}, 0});
+                 {value.self, tracer_.constant(value.name)},
+                 {},
+                 0});
   }
 
   uint32_t add(RecipeNode node) {
@@ -229,6 +234,14 @@ TraceResult Tracer::finish(const std::vector<Sym>& results) {
   builder.fill_cells();
   for (const auto& storage : state_->storages) {
     if (storage && storage->stored_to) graph_.mutated_inputs.push_back(storage->current);
+  }
+  for (const auto& [symbol, axis] : state_->dynamic) {
+    const SizeExpr now = simplify(SizeExpr::symbol(symbol));
+    if (now.is_constant()) {
+      raise_escape_hatch_error(fmt::format(
+          "{} is marked dynamic, but the code fixes its size to {}", axis, *now.constant()));
+    }
+    done.dynamic_symbols.push_back(symbol);
   }
   apply_merges();
   done.graph = std::move(graph_);
