@@ -25,7 +25,8 @@ py::dict trace(const py::object& function, const py::tuple& arguments) {
   inputs.arguments = &PyTuple_GET_ITEM(arguments.ptr(), 0);
   inputs.function = function.ptr();
   const auto start = std::chrono::steady_clock::now();
-  auto traced = with_python_errors([&] { return frame_eval::trace_call({function.ptr()}, inputs); });
+  auto traced =
+      with_python_errors([&] { return frame_eval::trace_call({function.ptr()}, inputs); });
   const std::chrono::duration<double, std::micro> elapsed =
       std::chrono::steady_clock::now() - start;
   py::dict result;

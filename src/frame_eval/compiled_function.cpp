@@ -63,6 +63,31 @@ void refresh_signature(FunctionState& state) {
   state.break_count = state.plain ? 1 : 0;
 }
 
+// The usual call: the entry used last has a program that needs no frame and returns, and its guards
+// hold. False: as if nothing had been tried.
+bool run_usual(FunctionState& state, const guards::CallInputs& call, PyObject** result) noexcept {
+  if (state.start.plain || state.start.entries.empty()) return false;
+  Entry& entry = *state.start.entries.front();
+  const ProgramHost* program = entry.direct_program();
+  if (program == nullptr || entry.exit != nullptr) return false;
+  const numpy_shim::ErrState* errstate = numpy_shim::known_errstate();
+  if (errstate == nullptr || !(*errstate == entry.errstate())) return false;
+  int64_t symbols[kMostDirectSymbols];
+  PyObject* slots[kMostDirectSlots];
+  try {
+    if (!entry.guards().check(call, slots, symbols)) return false;
+  } catch (...) {
+    return false;
+  }
+  const EntryPin pin(&state, &entry);
+  const Outcome outcome = program->run_direct(slots, symbols, result);
+  if (outcome == Outcome::kRestart) return false;
+  ++entry.hits;
+  ++state.stats.hits;
+  entry.restarts_in_row = 0;
+  return true;
+}
+
 PyObject* call_compiled(PyObject* self, PyObject* const* args, size_t nargsf,
                         PyObject* keyword_names) noexcept {
   FunctionState& state = state_of(self);
@@ -79,10 +104,12 @@ PyObject* call_compiled(PyObject* self, PyObject* const* args, size_t nargsf,
     PyObject* called = reinterpret_cast<PyObject*>(function);
     if (keyword_names == nullptr && nargs == signature.positional && signature.is_plain() &&
         !state.self) {
+      if (run_usual(state, {args, called}, &result)) return result;
       found = run_call(state, {args, called}, &result);
     } else {
       BoundArguments bound;
       if (bound.bind(signature, function, state.self.get(), args, nargs, keyword_names)) {
+        if (run_usual(state, {bound.values(), called}, &result)) return result;
         found = run_call(state, {bound.values(), called}, &result);
       }
     }

@@ -93,11 +93,13 @@ void Entry::compile(const CompileOptions& options, BorrowedRef function) {
   host_ = std::make_unique<ProgramHost>(compiled_->program, compiled_->code->function(), inputs_,
                                         recipe_, results_, externs_, *guards_, errstate_.fp_checks,
                                         PyFunction_GetGlobals(function.get()));
+  if (host_->is_direct()) direct_ = host_.get();
   note_owned();
 }
 
 void Entry::become_python(BreakInfo why) {
   kind_ = Kind::kPython;
+  direct_ = nullptr;
   break_info_ = std::move(why);
 }
 

@@ -49,6 +49,8 @@ class Entry {
   // How many objects run() gives: one, or the values at the exit. A python entry with an exit takes
   // that many arguments.
   size_t result_count() const { return is_python() && exit ? exit->value_count : results_.size(); }
+  // Null when it needs ProgramHost::run().
+  const ProgramHost* direct_program() const { return direct_; }
   // Not for python entries. The guards hold; slots and symbols are as the check left them.
   Outcome run(const guards::CallInputs& call, PyObject* const* slots, int64_t* symbols,
               PyObject** results);
@@ -75,6 +77,7 @@ class Entry {
   Graph graph_;  // as captured; after the passes once compiled
   std::unique_ptr<codegen::CompiledProgram> compiled_;
   std::unique_ptr<ProgramHost> host_;
+  const ProgramHost* direct_ = nullptr;
   BreakInfo break_info_;
   double passes_ms_ = 0;
   std::vector<PyObject*> owned_;  // every reference it owns, for tp_traverse

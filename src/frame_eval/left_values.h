@@ -1,5 +1,5 @@
-// How the state of a frame comes back from CPython: the functions made by make_unit_function end in a
-// call of leave_function() with it, and return left_object().
+// How the state of a frame comes back from CPython: the functions made by make_unit_function end in
+// a call of leave_function() with it, and return left_object().
 #pragma once
 
 #include "numlift/py/python.h"
@@ -14,8 +14,8 @@ namespace numlift::frame_eval {
 BorrowedRef leave_function();
 BorrowedRef left_object();
 
-// What this thread has left and nobody has taken yet. Code that runs in between (destructors) leaves
-// and takes its own, so that the newest is always the one meant.
+// What this thread has left and nobody has taken yet. Code that runs in between (destructors)
+// leaves and takes its own, so that the newest is always the one meant.
 class LeftValues {
  public:
   LeftValues();

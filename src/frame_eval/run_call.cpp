@@ -33,8 +33,9 @@ class Values {
   // Room for `count`; they are counted by set_size(), once they are there.
   PyObject** reserve(size_t count) {
     if (count > kFew && long_.size() < count) {
+      const bool were_few = long_.empty();
       long_.resize(count);
-      std::copy_n(few_, std::min(size_, kFew), long_.data());
+      if (were_few) std::copy_n(few_, size_, long_.data());
     }
     return data();
   }
@@ -81,7 +82,13 @@ bool give_up(FunctionState& state, const std::string& what) {
 }
 
 // How a program that was entered has ended.
-enum class Step : uint8_t { kReturned, kLeft, kCPython, kError };
+enum class Step : uint8_t {
+  kReturned,
+  kLeft,
+  kCPython,  // there is no program
+  kUndone,   // there was, but nothing of what it did can be seen
+  kError,
+};
 
 // Runs an entry whose guards hold.
 Step run_entry(FunctionState& state, Entry* entry, const guards::CallInputs& call,
@@ -103,7 +110,7 @@ Step run_entry(FunctionState& state, Entry* entry, const guards::CallInputs& cal
     case Outcome::kError:
       return Step::kError;
     case Outcome::kOverlap:
-      return Step::kCPython;
+      return Step::kUndone;
     case Outcome::kRestart:
       break;
   }
@@ -119,7 +126,7 @@ Step run_entry(FunctionState& state, Entry* entry, const guards::CallInputs& cal
     entry->exit = nullptr;
     entry->become_python(std::move(why));
   }
-  return Step::kCPython;
+  return Step::kUndone;
 }
 
 // The entry in use is pinned: it stays until the call has left its exit.
@@ -282,7 +289,8 @@ Found run_call(FunctionState& state, const guards::CallInputs& call, PyObject** 
       case Step::kError:
         return Found::kError;
       case Step::kCPython:
-        breaks.finish(true);
+      case Step::kUndone:
+        breaks.finish(step == Step::kCPython);
         if (site == &state.start) return Found::kCPython;
         ++state.stats.fallbacks;
         *result = call_function(site->rest, values);

@@ -1,4 +1,5 @@
-// One call of a compiled function, from its arguments to its result. Private to compiled_function.cpp.
+// One call of a compiled function, from its arguments to its result. Private to
+// compiled_function.cpp.
 #pragma once
 
 #include "function_state.h"

@@ -1,42 +1,11 @@
 // A run's scratch memory and the call-backs of the native function.
 #include "run_frame.h"
 
-#include <cstring>
-
 #include "numlift/frame_eval/marks.h"
 #include "numlift/numpy_shim/allocator.h"
 #include "numlift/py/py_error.h"
 
 namespace numlift::frame_eval {
-
-size_t RunFrame::scratch_bytes(const ProgramHost& host) {
-  const size_t scalar_slots = host.inputs_.size() + host.scalar_count_;
-  const size_t words = host.dims_count_ + host.held_inputs_.size() + host.stored_inputs_.size() +
-                       2 * host.buffers_.size() + host.copy_count_ + host.temp_bytes_.size() +
-                       host.object_items_.size();
-  return scalar_slots * sizeof(codegen::ScalarSlot) + words * sizeof(void*);
-}
-
-RunFrame::RunFrame(const ProgramHost& the_host, const guards::CallInputs& the_call,
-                   PyObject* const* the_slots, std::span<int64_t> the_symbols, char* scratch)
-    : host(the_host), call(the_call), slots(the_slots), symbols(the_symbols) {
-  const auto take = [&]<class T>(T** field, size_t count) {
-    *field = reinterpret_cast<T*>(scratch);
-    scratch += count * sizeof(T);
-  };
-  take(&scalars, host.inputs_.size());
-  take(&scalar_storage, host.scalar_count_);
-  take(&dims, host.dims_count_);
-  take(&held, host.held_inputs_.size());
-  take(&saved, host.stored_inputs_.size());
-  char* const zeroed = scratch;
-  take(&buffers, host.buffers_.size());
-  take(&objects, host.buffers_.size());
-  take(&copies, host.copy_count_);
-  take(&temps, host.temp_bytes_.size());
-  take(&item_objects, host.object_items_.size());
-  std::memset(zeroed, 0, static_cast<size_t>(scratch - zeroed));
-}
 
 RunFrame::~RunFrame() {
   for (uint32_t b : host.owned_arrays_) {

@@ -2,6 +2,7 @@
 // run_program.cpp, run_extern.cpp and recipe.cpp.
 #pragma once
 
+#include <cstring>
 #include <exception>
 #include <functional>
 #include <span>
@@ -16,12 +17,26 @@ namespace numlift::frame_eval {
 // Pointers into one block of scratch memory. What it owns at the end is released: arrays
 // that were not handed out, temporaries, undo copies, references.
 struct RunFrame {
-  RunFrame(const ProgramHost& host, const guards::CallInputs& call, PyObject* const* slots,
-           std::span<int64_t> symbols, char* scratch);
+  // scratch: layout_.bytes, aligned for a ScalarSlot.
+  RunFrame(const ProgramHost& the_host, const guards::CallInputs& the_call,
+           PyObject* const* the_slots, std::span<int64_t> the_symbols, char* scratch)
+      : host(the_host), call(the_call), slots(the_slots), symbols(the_symbols) {
+    const ProgramHost::FrameLayout& l = host.layout_;
+    scalars = reinterpret_cast<codegen::ScalarSlot*>(scratch);
+    scalar_storage = reinterpret_cast<codegen::ScalarSlot*>(scratch + l.scalar_storage);
+    dims = reinterpret_cast<int64_t*>(scratch + l.dims);
+    held = reinterpret_cast<PyObject**>(scratch + l.held);
+    saved = reinterpret_cast<PyObject**>(scratch + l.saved);
+    buffers = reinterpret_cast<char**>(scratch + l.buffers);
+    objects = reinterpret_cast<PyObject**>(scratch + l.objects);
+    copies = reinterpret_cast<PyObject**>(scratch + l.copies);
+    temps = reinterpret_cast<char**>(scratch + l.temps);
+    item_objects = reinterpret_cast<PyObject**>(scratch + l.item_objects);
+    std::memset(scratch + l.buffers, 0, l.bytes - l.buffers);
+  }
   ~RunFrame();
   RunFrame(const RunFrame&) = delete;
   RunFrame& operator=(const RunFrame&) = delete;
-  static size_t scratch_bytes(const ProgramHost& host);
 
   // Puts back what the program stored into inputs.
   void restore();
@@ -59,7 +74,7 @@ inline bool evaluate_sizes(const std::vector<guards::CompiledSize>& sizes,
 // ---- recipe.cpp
 // The objects that a recipe's nodes describe; `output` makes Graph::outputs[index].
 std::vector<Ref> build_recipe(const std::vector<RecipeNode>& recipe, const guards::CallInputs& call,
-                 const std::function<Ref(uint32_t index)>& output);
+                              const std::function<Ref(uint32_t index)>& output);
 void collect_recipe_refs(const std::vector<RecipeNode>& nodes, guards::RefCollector* collector);
 void collect_recipe_refs(const ExternRecipe& recipe, guards::RefCollector* collector);
 

@@ -4,8 +4,6 @@
 // allocates nothing but its results. Arrays get their Python object only when they are handed out.
 #include "run_program.h"
 
-#include <alloca.h>
-
 #include <algorithm>
 #include <cstring>
 
@@ -14,6 +12,7 @@
 #include "numlift/numpy_shim/numpy.h"
 #include "numlift/numpy_shim/output.h"
 #include "numlift/py/py_error.h"
+#include "overlap.h"
 #include "run_frame.h"
 
 namespace numlift::frame_eval {
@@ -26,50 +25,12 @@ using numpy_shim::as_array;
 
 namespace {
 
-constexpr size_t kStackScratchBytes = size_t{16} << 10;
+constexpr size_t kUsualScratchBytes = 2048;
 
 std::vector<CompiledSize> compiled(const std::vector<SizeExpr>& sizes) {
   std::vector<CompiledSize> result;
   for (const SizeExpr& size : sizes) result.emplace_back(size);
   return result;
-}
-
-// Memory that an array's elements lie in: [first, last).
-struct Extent {
-  const char* first;
-  const char* last;
-};
-Extent extent_of(PyArrayObject* array) {
-  const char* first = PyArray_BYTES(array);
-  const char* last = first + PyArray_ITEMSIZE(array);
-  for (int axis = 0; axis < PyArray_NDIM(array); ++axis) {
-    const npy_intp dim = PyArray_DIM(array, axis);
-    if (dim == 0) return {first, first};
-    const npy_intp reach = (dim - 1) * PyArray_STRIDE(array, axis);
-    (reach < 0 ? first : last) += reach;
-  }
-  return {first, last};
-}
-
-// No element lies in another: along axes sorted by stride each step clears all inner ones.
-bool has_distinct_elements(PyArrayObject* array) {
-  if (PyArray_IS_C_CONTIGUOUS(array) || PyArray_IS_F_CONTIGUOUS(array)) return true;
-  const int rank = PyArray_NDIM(array);
-  int axes[NPY_MAXDIMS];
-  int count = 0;
-  for (int axis = 0; axis < rank; ++axis) {
-    if (PyArray_DIM(array, axis) > 1) axes[count++] = axis;
-  }
-  std::sort(axes, axes + count, [&](int a, int b) {
-    return std::abs(PyArray_STRIDE(array, a)) < std::abs(PyArray_STRIDE(array, b));
-  });
-  npy_intp reach = PyArray_ITEMSIZE(array);
-  for (int i = 0; i < count; ++i) {
-    const npy_intp step = std::abs(PyArray_STRIDE(array, axes[i]));
-    if (step < reach) return false;
-    reach += step * (PyArray_DIM(array, axes[i]) - 1);
-  }
-  return true;
 }
 
 }  // namespace
@@ -94,6 +55,7 @@ ProgramHost::ProgramHost(const codegen::Program& program, codegen::ProgramFuncti
     const Buffer& buffer = program.buffers[b];
     BufferPlan plan{.kind = buffer.kind,
                     .dtype = buffer.dtype,
+                    .item_bytes = item_size(buffer.dtype),
                     .c_order = true,
                     .dims = compiled(buffer.dims),
                     .strides = compiled(buffer.strides)};
@@ -102,7 +64,8 @@ ProgramHost::ProgramHost(const codegen::Program& program, codegen::ProgramFuncti
     switch (buffer.kind) {
       case Buffer::Kind::kInput:
         plan.input_slot = input_slots_.at(buffer.input);
-        input_buffers_.push_back(b);
+        input_buffers_.push_back({b, plan.input_slot});
+        if (buffer.needs_undo) undo_inputs_.push_back(buffer.input);
         break;
       case Buffer::Kind::kArray:
         plan.dims_at = dims_count_;
@@ -172,33 +135,116 @@ ProgramHost::ProgramHost(const codegen::Program& program, codegen::ProgramFuncti
       }
     }
   }
-  scratch_bytes_ = RunFrame::scratch_bytes(*this);
+  layout_ = layout();
+  is_direct_ = can_run_direct(guards);
+}
+
+ProgramHost::FrameLayout ProgramHost::layout() const {
+  FrameLayout l{};
+  size_t at = 0;
+  const auto place = [&](size_t* field, size_t count, size_t size) {
+    *field = at;
+    at += count * size;
+  };
+  size_t scalars = 0;
+  place(&scalars, inputs_.size(), sizeof(ScalarSlot));
+  place(&l.scalar_storage, scalar_count_, sizeof(ScalarSlot));
+  place(&l.dims, dims_count_, sizeof(int64_t));
+  place(&l.held, held_inputs_.size(), sizeof(PyObject*));
+  place(&l.saved, undo_inputs_.size(), sizeof(PyObject*));
+  place(&l.buffers, buffers_.size(), sizeof(char*));
+  place(&l.objects, buffers_.size(), sizeof(PyObject*));
+  place(&l.copies, copy_count_, sizeof(PyObject*));
+  place(&l.temps, temp_bytes_.size(), sizeof(char*));
+  place(&l.item_objects, object_items_.size(), sizeof(PyObject*));
+  l.bytes = at;
+  return l;
+}
+
+[[gnu::always_inline]] inline bool ProgramHost::BufferPlan::allocate(
+    std::span<const int64_t> symbols, int64_t* dim_values, char** block) const {
+  int64_t bytes = item_bytes;
+  bool is_empty = false, overflows = false;
+  for (const CompiledSize& size : dims) {
+    int64_t dim = 0;
+    if (!size.evaluate(symbols, &dim) || dim < 0) return false;
+    *dim_values++ = dim;
+    is_empty = is_empty || dim == 0;
+    overflows = __builtin_mul_overflow(bytes, dim, &bytes) || overflows;
+  }
+  if (overflows && !is_empty) return false;
+  *block = static_cast<char*>(numpy_shim::pool_allocate(is_empty ? 0 : static_cast<size_t>(bytes)));
+  return *block != nullptr;
 }
 
 bool ProgramHost::allocate_array(RunFrame* frame, uint32_t b) const {
   const BufferPlan& plan = buffers_[b];
-  int64_t* dims = frame->dims + plan.dims_at;
-  if (!evaluate_sizes(plan.dims, frame->symbols, dims)) return false;
-  const int64_t bytes =
-      numpy_shim::array_bytes(plan.dtype, static_cast<int>(plan.dims.size()), dims);
-  if (bytes < 0) return false;
-  frame->buffers[b] = static_cast<char*>(numpy_shim::pool_allocate(static_cast<size_t>(bytes)));
-  return frame->buffers[b] != nullptr;
+  return plan.allocate(frame->symbols, frame->dims + plan.dims_at, &frame->buffers[b]);
 }
 
-bool ProgramHost::prepare(RunFrame* frame) const {
+bool ProgramHost::read_scalars(PyObject* const* slots, ScalarSlot* scalars) const {
   for (uint32_t i : scalar_inputs_) {
     const InputSpec& input = inputs_[i];
     const ValueKind kind = input.kind == InputSpec::Kind::kNumpyScalar ? ValueKind::kNumpyScalar
                                                                        : ValueKind::kPyScalar;
-    PyObject* object = frame->slots[input_slots_[i]];
-    if (!numpy_shim::read_scalar(object, kind, input.dtype, frame->scalars[i].bytes)) return false;
+    PyObject* object = slots[input_slots_[i]];
+    if (!numpy_shim::read_scalar(object, kind, input.dtype, scalars[i].bytes)) return false;
   }
+  return true;
+}
+
+bool ProgramHost::can_run_direct(const guards::GuardSet& guards) const {
+  if (results_.size() != 1 || recipe_.size() != 1 || recipe_[0].kind != RecipeNode::Kind::kOutput ||
+      recipe_[0].read_only)
+    return false;
+  const ValueRef& value = program_.outputs[recipe_[0].index];
+  return value.kind == ValueRef::Kind::kBufferArray && owned_arrays_.size() == 1 &&
+         early_arrays_ == owned_arrays_ &&
+         owned_arrays_[0] == static_cast<uint32_t>(value.buffer) &&
+         input_buffers_.size() + 1 == buffers_.size() && temp_bytes_.empty() && copy_count_ == 0 &&
+         held_inputs_.empty() && stored_inputs_.empty() && buffers_[owned_arrays_[0]].c_order &&
+         buffers_.size() <= kMostDirectBuffers && guards.slot_count() <= kMostDirectSlots &&
+         guards.symbol_count() <= kMostDirectSymbols && inputs_.size() <= kMostDirectSlots;
+}
+
+Outcome ProgramHost::run_direct(PyObject* const* slots, int64_t* symbols, PyObject** result) const {
+  ScalarSlot scalars[kMostDirectSlots];
+  char* buffers[kMostDirectBuffers];
+  int64_t dims[NPY_MAXDIMS];
+  if (!scalar_inputs_.empty() && !read_scalars(slots, scalars)) return Outcome::kRestart;
+  for (const InputBuffer& input : input_buffers_) {
+    buffers[input.buffer] = PyArray_BYTES(as_array(slots[input.slot]));
+  }
+  const uint32_t b = owned_arrays_[0];
+  const BufferPlan& plan = buffers_[b];
+  char* block = nullptr;
+  if (!plan.allocate({symbols, program_.graph.symbols.size()}, dims, &block))
+    return Outcome::kRestart;
+  buffers[b] = block;
+  // Such a program calls back for the GIL alone, which needs no context.
+  codegen::ProgramFrame native{symbols, buffers, scalars, nullptr, &kHostCallbacks};
+  if (static_cast<codegen::ExitCode>(function_(&native)) == codegen::ExitCode::kRestart) {
+    numpy_shim::pool_free(block);
+    return Outcome::kRestart;
+  }
+  try {
+    *result =
+        numpy_shim::make_array(plan.dtype, static_cast<int>(plan.dims.size()), dims, nullptr, block)
+            .release();
+    return Outcome::kDone;
+  } catch (const PyError&) {
+    *result = nullptr;
+    return Outcome::kError;
+  }
+}
+
+bool ProgramHost::prepare(RunFrame* frame) const {
+  if (!read_scalars(frame->slots, frame->scalars)) return false;
   for (uint32_t i : held_inputs_) {
     frame->held[frame->held_count++] = Py_NewRef(frame->slots[input_slots_[i]]);
   }
-  for (uint32_t b : input_buffers_) {
-    frame->buffers[b] = PyArray_BYTES(as_array(frame->slots[buffers_[b].input_slot]));
+  for (const InputBuffer& input : input_buffers_) {
+    frame->buffers[input.buffer] = PyArray_BYTES(as_array(frame->slots[input.slot]));
   }
   for (uint32_t b : scalar_buffers_) {
     frame->buffers[b] = reinterpret_cast<char*>(frame->scalar_storage[buffers_[b].scalar].bytes);
@@ -220,18 +266,16 @@ bool ProgramHost::has_overlap(const RunFrame& frame) const {
   for (uint32_t stored : stored_inputs_) {
     PyArrayObject* target = as_array(frame.slots[input_slots_[stored]]);
     if (!has_distinct_elements(target)) return true;
-    const Extent written = extent_of(target);
     for (uint32_t other : array_inputs_) {
-      if (other == stored) continue;
-      const Extent read = extent_of(as_array(frame.slots[input_slots_[other]]));
-      if (written.first < read.last && read.first < written.last) return true;
+      if (other != stored && may_overlap(target, as_array(frame.slots[input_slots_[other]])))
+        return true;
     }
   }
   return false;
 }
 
-void ProgramHost::save_stored_inputs(RunFrame* frame) const {
-  for (uint32_t i : stored_inputs_) {
+void ProgramHost::save_undo_inputs(RunFrame* frame) const {
+  for (uint32_t i : undo_inputs_) {
     PyArrayObject* array = as_array(frame->slots[input_slots_[i]]);
     Ref copy;
     if (PyArray_IS_C_CONTIGUOUS(array) || PyArray_IS_F_CONTIGUOUS(array)) {
@@ -248,16 +292,16 @@ void ProgramHost::save_stored_inputs(RunFrame* frame) const {
 
 void RunFrame::restore() {
   for (size_t k = 0; k < saved_count; ++k) {
-    PyArrayObject* array = as_array(slots[host.input_slots_[host.stored_inputs_[k]]]);
+    PyArrayObject* array = as_array(slots[host.input_slots_[host.undo_inputs_[k]]]);
     if (PyArray_CopyInto(array, as_array(saved[k])) < 0) throw PyError();
   }
 }
 
 PyObject* ProgramHost::array_object(RunFrame* frame, uint32_t b) const {
-  PyObject*& object = frame->objects[b];
-  if (object != nullptr) return object;
   const BufferPlan& plan = buffers_[b];
   if (plan.kind == Buffer::Kind::kInput) return frame->slots[plan.input_slot];
+  PyObject*& object = frame->objects[b];
+  if (object != nullptr) return object;
   NUMLIFT_CHECK(plan.kind == Buffer::Kind::kArray && frame->buffers[b] != nullptr,
                 "buffer {} has no array object", b);
   const int64_t* dims = frame->dims + plan.dims_at;
@@ -310,8 +354,8 @@ Ref ProgramHost::make_value(RunFrame* frame, const ValueRef& value, const ViewPl
 void ProgramHost::make_results(RunFrame* frame, PyObject** results) const {
   if (recipe_.size() == 1 && recipe_[0].kind == RecipeNode::Kind::kOutput &&
       !recipe_[0].read_only && results_.size() == 1) {
-    results[0] = make_value(frame, program_.outputs[recipe_[0].index], outputs_[recipe_[0].index])
-                     .release();
+    results[0] =
+        make_value(frame, program_.outputs[recipe_[0].index], outputs_[recipe_[0].index]).release();
     return;
   }
   const std::vector<Ref> made = build_recipe(recipe_, frame->call, [&](uint32_t index) {
@@ -322,21 +366,19 @@ void ProgramHost::make_results(RunFrame* frame, PyObject** results) const {
 
 Outcome ProgramHost::run(const guards::CallInputs& call, PyObject* const* slots, int64_t* symbols,
                          PyObject** results) const {
-  std::unique_ptr<char[]> heap;
-  char* scratch;
-  if (scratch_bytes_ <= kStackScratchBytes) {
-    scratch = static_cast<char*>(alloca(scratch_bytes_ + 16));
-  } else {
-    heap = std::make_unique<char[]>(scratch_bytes_ + 16);
-    scratch = heap.get();
+  alignas(ScalarSlot) char usual_scratch[kUsualScratchBytes];
+  std::unique_ptr<ScalarSlot[]> long_scratch;
+  char* scratch = usual_scratch;
+  if (layout_.bytes > kUsualScratchBytes) {
+    long_scratch.reset(new ScalarSlot[layout_.bytes / sizeof(ScalarSlot) + 1]);
+    scratch = reinterpret_cast<char*>(long_scratch.get());
   }
-  scratch = reinterpret_cast<char*>((reinterpret_cast<uintptr_t>(scratch) + 15) & ~uintptr_t{15});
   RunFrame frame(*this, call, slots, {symbols, program_.graph.symbols.size()}, scratch);
 
   if (!stored_inputs_.empty() && has_overlap(frame)) return Outcome::kOverlap;
   try {
     if (!prepare(&frame)) return Outcome::kRestart;
-    if (program_.may_restart && !stored_inputs_.empty()) save_stored_inputs(&frame);
+    save_undo_inputs(&frame);
     codegen::ProgramFrame native{symbols, frame.buffers, frame.scalars, &frame, &kHostCallbacks};
     const auto exit = static_cast<codegen::ExitCode>(function_(&native));
     if (frame.failure) std::rethrow_exception(frame.failure);

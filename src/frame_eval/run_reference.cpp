@@ -7,6 +7,7 @@
 #include "numlift/numpy_shim/numpy.h"
 #include "numlift/numpy_shim/run_graph.h"
 #include "numlift/py/py_error.h"
+#include "overlap.h"
 #include "run_frame.h"
 #include "symbolic/extern_recipe.h"
 
@@ -21,6 +22,16 @@ Outcome run_reference(const Graph& graph, const std::vector<InputSpec>& inputs,
   std::vector<Ref> objects;
   for (uint32_t i = 0; i < inputs.size(); ++i) {
     objects.push_back(Ref::create(slots[guards.input_slot(i)]));
+  }
+  for (uint32_t i = 0; i < inputs.size(); ++i) {
+    if (!inputs[i].stored_to) continue;
+    if (!has_distinct_elements(as_array(objects[i]))) return Outcome::kOverlap;
+    for (uint32_t other = 0; other < inputs.size(); ++other) {
+      if (other != i && inputs[other].kind == InputSpec::Kind::kArray &&
+          may_overlap(as_array(objects[i]), as_array(objects[other]))) {
+        return Outcome::kOverlap;
+      }
+    }
   }
   const auto call_by_recipe = [&](uint32_t index, const std::vector<Ref>& operands) {
     return checked(call_extern(externs.at(index), operands));

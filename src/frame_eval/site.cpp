@@ -27,6 +27,43 @@ Ref wrap_in_callers(const std::vector<SuspendedFrame>& frames, Ref inner, Borrow
   return inner;
 }
 
+// Behind the unit the function moves some values and returns: nothing is left to compile.
+bool returns_behind_unit(const SuspendedFrame& frame) {
+  const auto& instructions = frame.bytecode->instructions;
+  const InstructionUnit unit = unit_at(*frame.bytecode, frame.next);
+  if (instructions[static_cast<size_t>(unit.end - 1)].target != kNoTarget) return false;
+  for (auto i = static_cast<size_t>(unit.end); i < instructions.size(); ++i) {
+    switch (instructions[i].op) {
+      case Instr::kReturnValue:
+      case Instr::kReturnConst:
+        return true;
+      case Instr::kNop:
+      case Instr::kPopTop:
+      case Instr::kLoadConst:
+      case Instr::kLoadFast:
+      case Instr::kStoreFast:
+      case Instr::kBuildTuple:
+        break;
+      default:
+        return false;
+    }
+  }
+  return false;
+}
+
+// CPython itself leaves a method's load as function and self, where a trace leaves NULL and the
+// bound method. So no call may be under way around the unit that CPython has begun.
+bool calls_are_under_way(const SuspendedFrame& frame) {
+  const InstructionUnit unit = unit_at(*frame.bytecode, frame.next);
+  const Instruction& last = frame.bytecode->instructions[static_cast<size_t>(unit.end - 1)];
+  size_t own = 0;  // of the unit's own call
+  if (last.op == Instr::kCall) own = static_cast<size_t>(last.arg) + 2;
+  if (last.op == Instr::kCallKw) own = static_cast<size_t>(last.arg) + 3;
+  if (last.op == Instr::kCallFunctionEx) own = 3;
+  const auto end = frame.stack.end() - static_cast<ptrdiff_t>(std::min(own, frame.stack.size()));
+  return std::find(frame.stack.begin(), end, false) != end;
+}
+
 std::string site_name(const std::vector<SuspendedFrame>& frames) {
   const SuspendedFrame& last = frames.back();
   const auto* code = reinterpret_cast<PyCodeObject*>(last.bytecode->code.get());
@@ -67,7 +104,12 @@ std::unique_ptr<EntryExit> make_exit(const TraceExit& exit, const std::vector<Su
   made->info = exit.info;
   for (const SuspendedFrame& frame : from) made->value_count += frame.value_count();
   made->outer_count = made->value_count - from.back().value_count();
-  UnitFunction unit = make_unit_function(from.back(), exit.frames.back(), leave_function());
+  const bool stays =
+      std::any_of(exit.frames.begin(), exit.frames.end(),
+                  [](const auto& frame) { return keeps_its_frame(*frame.bytecode); }) ||
+      (from.size() == 1 && returns_behind_unit(exit.frames.back()));
+  UnitFunction unit = stays ? UnitFunction{make_rest_function(from.back()), {}}
+                            : make_unit_function(from.back(), exit.frames.back(), leave_function());
   if (closure) check_status(PyFunction_SetClosure(unit.function.get(), closure));
   made->function = wrap_in_callers(from, std::move(unit.function), left_object());
   std::vector<SuspendedFrame> frames = exit.frames;
@@ -81,7 +123,7 @@ std::unique_ptr<EntryExit> make_exit(const TraceExit& exit, const std::vector<Su
 bool is_step(const TraceResult& trace, const std::vector<SuspendedFrame>& from) {
   const auto& to = trace.exit->frames;
   if (from.size() != to.size() || from.back().bytecode->code != to.back().bytecode->code ||
-      !from.back().bytecode->handlers.empty() ||
+      !from.back().bytecode->handlers.empty() || calls_are_under_way(to.back()) ||
       !std::equal(from.begin(), from.end() - 1, to.begin(), same_place)) {
     return false;
   }

@@ -15,9 +15,9 @@ namespace numlift::frame_eval {
 
 // Its arguments are the call's own, or the values of `frames`.
 struct Site {
-  std::string name;                    // "f", "numlift_resume_in_f_at_7"
-  std::vector<SuspendedFrame> frames;  // outermost first; none: a call begins
-  Ref rest;                            // runs the rest of the call in CPython
+  std::string name;                             // "f", "numlift_resume_in_f_at_7"
+  std::vector<SuspendedFrame> frames;           // outermost first; none: a call begins
+  Ref rest;                                     // runs the rest of the call in CPython
   std::vector<std::unique_ptr<Entry>> entries;  // most recently used first
   bool plain = false;                           // given up on: CPython runs the rest of all calls
 
@@ -36,8 +36,8 @@ class ResumeSites {
   std::vector<std::unique_ptr<Site>> sites_;
 };
 
-// What CPython does at a graph break, as functions. `from`: the frames where CPython begins, when it
-// runs all up to the break, too; else the frames at the break. Throws PyError, InternalError.
+// What CPython does at a graph break, as functions. `from`: the frames where CPython begins, when
+// it runs all up to the break, too; else the frames at the break. Throws PyError, InternalError.
 std::unique_ptr<EntryExit> make_exit(const TraceExit& exit, const std::vector<SuspendedFrame>& from,
                                      BorrowedRef closure, ResumeSites* sites);
 // Whether CPython can run from `from` to the break as well as a program could: the same frames are

@@ -30,21 +30,6 @@ bool same_source(const Source& a, const Source& b) {
   return a.parent && b.parent && same_source(*a.parent, *b.parent);
 }
 
-// True is a proof, false is not: a dtype can have several descriptors.
-inline bool is_packed(PyObject* object, PyObject* descr, int rank, int flags) {
-  if (!PyArray_CheckExact(object)) return false;
-  PyArrayObject* array = numpy_shim::as_array(object);
-  if (reinterpret_cast<PyObject*>(PyArray_DESCR(array)) != descr || PyArray_NDIM(array) != rank ||
-      (PyArray_FLAGS(array) & flags) != flags) {
-    return false;
-  }
-  const npy_intp* dims = PyArray_DIMS(array);
-  for (int axis = 0; axis < rank; ++axis) {
-    if (dims[axis] == 1) return false;
-  }
-  return true;
-}
-
 bool makes_reading_safe(const Predicate& predicate, bool is_array) {
   if (is_array) return std::holds_alternative<IsArray>(predicate);
   return std::holds_alternative<HasType>(predicate) || std::holds_alternative<IsInt64>(predicate) ||
@@ -85,10 +70,11 @@ GuardSet::GuardSet(std::vector<Guard> guards, const std::vector<InputSource>& in
   }
 
   read_emitted_.resize(slots_.size());
+  symbol_emitted_.resize(symbols.size());
   std::vector<uint32_t> later;
   for (uint32_t i = 0; i < guards_.size(); ++i) {
     if (slots_[guard_slots_[i]].source->kind == Source::Kind::kArgument)
-      emit_guard(i);
+      emit_guard(i, symbols);
     else if (is_static_guard(i))
       static_guards_.push_back(i);
     else
@@ -101,10 +87,10 @@ GuardSet::GuardSet(std::vector<Guard> guards, const std::vector<InputSource>& in
   }
   static_values_.resize(static_slots_.size());
   if (!static_slots_.empty()) steps_.push_back(Step{.kind = Step::Kind::kStatic});
-  for (uint32_t guard : later) emit_guard(guard);
+  for (uint32_t guard : later) emit_guard(guard, symbols);
   for (uint32_t slot : input_slots_) emit_read(slot);
   for (uint32_t i = 0; i < symbols.size(); ++i) {
-    if (symbols[i].kind == SymbolKind::kExternDim) continue;
+    if (symbols[i].kind == SymbolKind::kExternDim || symbol_emitted_[i]) continue;
     const bool is_dim = symbols[i].kind == SymbolKind::kDim;
     steps_.push_back(Step{.kind = is_dim ? Step::Kind::kDim : Step::Kind::kSymbol,
                           .axis = static_cast<uint8_t>(symbols[i].axis),
@@ -168,6 +154,7 @@ bool GuardSet::is_static_source(const Source& source, int32_t parent, const Call
     case Source::Kind::kClosure:
     case Source::Kind::kCell:
     case Source::Kind::kCellContent:
+    case Source::Kind::kPart:
     case Source::Kind::kDictItem:
       return false;
   }
@@ -202,24 +189,44 @@ void GuardSet::emit_read(uint32_t slot) {
   steps_.push_back(Step{.kind = Step::Kind::kRead, .slot = slot});
 }
 
-void GuardSet::emit_guard(uint32_t guard) {
+// False when the guard is not one of those.
+bool GuardSet::emit_packed(uint32_t guard, const std::vector<Symbol>& symbols) {
   const uint32_t slot = guard_slots_[guard];
   const Source& source = *slots_[slot].source;
   const auto* array = std::get_if<IsArray>(&guards_[guard].predicate);
-  if (array != nullptr && source.kind == Source::Kind::kArgument && !read_emitted_[slot] &&
-      array->array_class.layout == ArrayClass::Layout::kC && array->array_class.size_one == 0) {
-    read_emitted_[slot] = true;
-    const int writeable = guard_writeable_[guard] ? NPY_ARRAY_WRITEABLE : 0;
-    steps_.push_back(Step{.kind = Step::Kind::kPacked,
-                          .writeable = guard_writeable_[guard],
-                          .slot = slot,
-                          .index = guard,
-                          .argument = static_cast<uint32_t>(source.index),
-                          .rank = array->array_class.rank,
-                          .flags = NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_ALIGNED | writeable,
-                          .descr = numpy_shim::descr_of(array->array_class.dtype)});
-    return;
+  if (array == nullptr || source.kind != Source::Kind::kArgument || read_emitted_[slot])
+    return false;
+  const ArrayClass& wanted = array->array_class;
+  if (wanted.layout != ArrayClass::Layout::kC || wanted.size_one != 0) return false;
+  // The symbols of its dims follow each other.
+  const auto is_dim = [&](const Symbol& symbol, uint32_t axis) {
+    return symbol.kind == SymbolKind::kDim && symbol.axis == axis &&
+           input_slots_[symbol.input] == slot;
+  };
+  const auto rank = static_cast<uint32_t>(wanted.rank);
+  uint32_t first = 0;
+  while (rank != 0 && first < symbols.size() && !is_dim(symbols[first], 0)) ++first;
+  if (first + rank > symbols.size()) return false;
+  for (uint32_t axis = 0; axis < rank; ++axis) {
+    if (!is_dim(symbols[first + axis], axis)) return false;
   }
+  for (uint32_t axis = 0; axis < rank; ++axis) symbol_emitted_[first + axis] = true;
+  read_emitted_[slot] = true;
+  const int writeable = guard_writeable_[guard] ? NPY_ARRAY_WRITEABLE : 0;
+  steps_.push_back(Step{.kind = Step::Kind::kPacked,
+                        .writeable = guard_writeable_[guard],
+                        .slot = slot,
+                        .index = first,
+                        .argument = static_cast<uint32_t>(source.index),
+                        .guard = guard,
+                        .rank = wanted.rank,
+                        .flags = NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_ALIGNED | writeable,
+                        .descr = numpy_shim::descr_of(wanted.dtype)});
+  return true;
+}
+
+void GuardSet::emit_guard(uint32_t guard, const std::vector<Symbol>& symbols) {
+  if (emit_packed(guard, symbols)) return;
   emit_read(guard_slots_[guard]);
   Step step{.kind = Step::Kind::kCheck,
             .writeable = guard_writeable_[guard],
@@ -232,6 +239,27 @@ void GuardSet::emit_guard(uint32_t guard) {
     emit_read(guard_others_[guard]);
   }
   steps_.push_back(step);
+}
+
+// Says what check_array() says of such a class.
+inline bool GuardSet::check_packed(const Step& step, PyObject* object, int64_t* symbols) const {
+  if (object == nullptr || !PyArray_CheckExact(object)) return false;
+  PyArrayObject* array = numpy_shim::as_array(object);
+  if (PyArray_NDIM(array) != step.rank || (PyArray_FLAGS(array) & step.flags) != step.flags) {
+    return false;
+  }
+  if (reinterpret_cast<PyObject*>(PyArray_DESCR(array)) != step.descr &&
+      !check_array(object, std::get_if<IsArray>(&guards_[step.guard].predicate)->array_class,
+                   step.writeable)) {
+    return false;
+  }
+  const npy_intp* dims = PyArray_DIMS(array);
+  symbols += step.index;
+  for (int axis = 0; axis < step.rank; ++axis) {
+    if (dims[axis] == 1) return false;
+    symbols[axis] = dims[axis];
+  }
+  return true;
 }
 
 BorrowedRef GuardSet::read_slot(uint32_t slot, const CallInputs& inputs,
@@ -265,7 +293,14 @@ bool GuardSet::check_static(const CallInputs& inputs, PyObject** slots) {
 }
 
 bool GuardSet::check(const CallInputs& inputs, PyObject** slots, int64_t* symbols) {
-  for (const Step& step : steps_) {
+  const Step* const end = steps_.data() + steps_.size();
+  const Step* next = steps_.data();
+  for (; next != end && next->kind == Step::Kind::kPacked; ++next) {
+    PyObject* object = slots[next->slot] = inputs.arguments[next->argument];
+    if (!check_packed(*next, object, symbols)) return false;
+  }
+  for (; next != end; ++next) {
+    const Step& step = *next;
     switch (step.kind) {
       case Step::Kind::kRead: {
         const Source& source = *slots_[step.slot].source;
@@ -291,18 +326,10 @@ bool GuardSet::check(const CallInputs& inputs, PyObject** slots, int64_t* symbol
           return false;
         }
         break;
-      case Step::Kind::kPacked: {
-        PyObject* object = inputs.arguments[step.argument];
-        slots[step.slot] = object;
-        if (object == nullptr) return false;
-        if (!is_packed(object, step.descr, step.rank, step.flags) &&
-            !check_array(object,
-                         std::get_if<IsArray>(&guards_[step.index].predicate)->array_class,
-                         step.writeable)) {
-          return false;
-        }
+      case Step::Kind::kPacked:
+        slots[step.slot] = inputs.arguments[step.argument];
+        if (!check_packed(step, slots[step.slot], symbols)) return false;
         break;
-      }
       case Step::Kind::kType:
         if (slots[step.slot] == nullptr ||
             reinterpret_cast<PyObject*>(Py_TYPE(slots[step.slot])) !=
@@ -396,9 +423,11 @@ std::vector<std::string> GuardSet::texts() const {
       case Step::Kind::kCheck:
       case Step::Kind::kSame:
       case Step::Kind::kArray:
-      case Step::Kind::kPacked:
       case Step::Kind::kType:
         lines.push_back(guard_text(step.index));
+        break;
+      case Step::Kind::kPacked:
+        lines.push_back(guard_text(step.guard));
         break;
       case Step::Kind::kStatic:
         for (uint32_t guard : static_guards_) lines.push_back(guard_text(guard));

@@ -109,9 +109,9 @@ struct Holds {
   bool operator()(const FunctionIs& p) const {
     if (!PyFunction_Check(value.get())) return false;
     const auto* function = reinterpret_cast<PyFunctionObject*>(value.get());
-    return function->func_code == p.code.get() && function->func_defaults == p.defaults.get() &&
-           function->func_kwdefaults == p.kwdefaults.get() &&
-           function->func_globals == p.globals.get();
+    return function->func_code == p.code.get() && function->func_globals == p.globals.get() &&
+           (p.any_defaults || (function->func_defaults == p.defaults.get() &&
+                               function->func_kwdefaults == p.kwdefaults.get()));
   }
   // Two values are compared where both are at hand (guard_set.cpp).
   bool operator()(const IsSame&) const { NUMLIFT_UNREACHABLE(); }

@@ -74,6 +74,32 @@ BorrowedRef cell_content_of(BorrowedRef cell) {
   return cell && PyCell_Check(cell.get()) ? PyCell_GET(cell.get()) : nullptr;
 }
 
+BorrowedRef part_of(BorrowedRef owner, Source::Part part) {
+  const bool is_method = PyMethod_Check(owner.get());
+  if (part == Source::Part::kMethodSelf)
+    return is_method ? PyMethod_GET_SELF(owner.get()) : nullptr;
+  if (part == Source::Part::kMethodFunction) {
+    return is_method ? PyMethod_GET_FUNCTION(owner.get()) : nullptr;
+  }
+  if (!PyFunction_Check(owner.get())) return {};
+  return part == Source::Part::kDefaults ? PyFunction_GET_DEFAULTS(owner.get())
+                                         : PyFunction_GET_KW_DEFAULTS(owner.get());
+}
+
+const char* part_name(Source::Part part) {
+  switch (part) {
+    case Source::Part::kMethodSelf:
+      return "__self__";
+    case Source::Part::kMethodFunction:
+      return "__func__";
+    case Source::Part::kDefaults:
+      return "__defaults__";
+    case Source::Part::kKeywordDefaults:
+      return "__kwdefaults__";
+  }
+  NUMLIFT_UNREACHABLE();
+}
+
 std::string repr_text(BorrowedRef object) {
   Ref repr = Ref::steal(PyObject_Repr(object.get()));
   const char* text = repr ? PyUnicode_AsUTF8(repr.get()) : nullptr;
@@ -122,6 +148,12 @@ SourcePtr Source::cell_content(SourcePtr cell) {
   source->parent = std::move(cell);
   return source;
 }
+SourcePtr Source::part(SourcePtr parent, Part part) {
+  auto source = make_source(Kind::kPart);
+  source->parent = std::move(parent);
+  source->index = static_cast<int64_t>(part);
+  return source;
+}
 SourcePtr Source::attribute(SourcePtr parent, BorrowedRef name) {
   auto source = make_source(Kind::kAttribute);
   source->parent = std::move(parent);
@@ -167,6 +199,8 @@ BorrowedRef Source::read_from(BorrowedRef owner, const CallInputs& inputs) const
       return closure_cell(parent ? owner : BorrowedRef(inputs.function), index);
     case Kind::kCellContent:
       return cell_content_of(owner);
+    case Kind::kPart:
+      return part_of(owner, static_cast<Part>(index));
     case Kind::kAttribute:
       return read_attribute(owner, name);
     case Kind::kItem:
@@ -201,6 +235,8 @@ std::string Source::text() const {
       return fmt::format("cell {}", name_text(name));
     case Kind::kCellContent:
       return parent->text();
+    case Kind::kPart:
+      return fmt::format("{}.{}", parent->text(), part_name(static_cast<Part>(index)));
     case Kind::kAttribute:
       return fmt::format("{}.{}", parent->text(), name_text(name));
     case Kind::kItem:

@@ -67,18 +67,14 @@ struct Pool {
 // Leaked on purpose: arrays are freed after static destructors have run.
 Pool& pool = *new Pool;
 
-// Smallest class that holds `bytes` (1 to kBigBytes) and its size.
-int class_of(size_t bytes, size_t* capacity) {
-  if (bytes <= 64) {
-    *capacity = 64;
-    return 0;
-  }
+// Smallest class that holds `bytes` (1 to kBigBytes).
+int class_of(size_t bytes) {
+  if (bytes <= 64) return 0;
   const int power =
       static_cast<int>(std::bit_width(bytes - 1)) - 1;  // 2^power < bytes <= 2^(power + 1)
   const size_t base = size_t{1} << power;
   const size_t quarter = base / 4;
   const size_t step = (bytes - base + quarter - 1) / quarter;  // 1 to 4
-  *capacity = base + step * quarter;
   return (power - 6) * 4 + static_cast<int>(step);
 }
 
@@ -133,6 +129,31 @@ void keep_or_unmap(Header* header) {
   pool.kept_bytes += bytes;
 }
 
+void* allocate_small(int size_class) {
+  const size_t capacity = capacity_of(size_class);
+  auto* header = static_cast<Header*>(std::aligned_alloc(64, capacity + kHeaderBytes));
+  if (header == nullptr) return nullptr;
+  *header = Header{size_class, capacity, nullptr};
+  ++pool.live_blocks;
+  return data_of(header);
+}
+
+void* allocate_big(size_t bytes) {
+  if (bytes > static_cast<size_t>(PTRDIFF_MAX) - 2 * kHugePageBytes) return nullptr;
+  // Whole pages, header included.
+  const size_t capacity =
+      ((bytes + kHeaderBytes + kPageBytes - 1) & ~(kPageBytes - 1)) - kHeaderBytes;
+  Header* header = take_kept(capacity);
+  if (header == nullptr) header = map_big(capacity);
+  if (header == nullptr) {
+    pool_release();
+    header = map_big(capacity);
+  }
+  if (header == nullptr) return nullptr;
+  ++pool.live_blocks;
+  return data_of(header);
+}
+
 void* handler_malloc(void*, size_t bytes) { return pool_allocate(bytes); }
 void* handler_calloc(void*, size_t count, size_t size) {
   if (size != 0 && count > SIZE_MAX / size) return nullptr;
@@ -159,33 +180,13 @@ PyObject* handler_capsule = nullptr;  // kept for the process
 }  // namespace
 
 void* pool_allocate(size_t bytes) noexcept {
-  if (bytes <= kBigBytes - kHeaderBytes) {
-    size_t capacity = 0;
-    const int size_class = class_of(bytes, &capacity);
-    FreeList& list = pool.small[size_class];
-    Header* header = list.first;
-    if (header != nullptr) {
-      list.first = header->next;
-      ++list.room;
-    } else {
-      header = static_cast<Header*>(std::aligned_alloc(64, capacity + kHeaderBytes));
-      if (header == nullptr) return nullptr;
-      *header = Header{size_class, capacity, nullptr};
-    }
-    ++pool.live_blocks;
-    return data_of(header);
-  }
-  if (bytes > static_cast<size_t>(PTRDIFF_MAX) - 2 * kHugePageBytes) return nullptr;
-  // Whole pages, header included.
-  const size_t capacity =
-      ((bytes + kHeaderBytes + kPageBytes - 1) & ~(kPageBytes - 1)) - kHeaderBytes;
-  Header* header = take_kept(capacity);
-  if (header == nullptr) header = map_big(capacity);
-  if (header == nullptr) {
-    pool_release();
-    header = map_big(capacity);
-  }
-  if (header == nullptr) return nullptr;
+  if (bytes > kBigBytes - kHeaderBytes) return allocate_big(bytes);
+  const int size_class = class_of(bytes);
+  FreeList& list = pool.small[size_class];
+  Header* header = list.first;
+  if (header == nullptr) return allocate_small(size_class);
+  list.first = header->next;
+  ++list.room;
   ++pool.live_blocks;
   return data_of(header);
 }
@@ -221,7 +222,10 @@ void pool_release() noexcept {
 PoolStats pool_stats() noexcept { return {pool.live_blocks, pool.kept_bytes}; }
 
 void initialize_allocator() {
-  handler_capsule = checked(PyCapsule_New(&handler, "mem_handler", nullptr)).release();
+  // NumPy compares the name each time it frees an array. Where neither string may lie near the end
+  // of a page, which glibc decides by the bits of both addresses, that is one vector comparison.
+  alignas(4096) static const char kName[] = "mem_handler";
+  handler_capsule = checked(PyCapsule_New(&handler, kName, nullptr)).release();
 }
 
 BorrowedRef memory_handler() { return handler_capsule; }

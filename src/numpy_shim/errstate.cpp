@@ -67,6 +67,19 @@ void initialize_errstate() {
   state.make_capsule = checked(PyObject_GetAttrString(umath.get(), "_make_extobj")).release();
 }
 
+const ErrState* known_errstate() noexcept {
+  PyObject* capsule = nullptr;
+  if (PyContextVar_Get(state.variable, nullptr, &capsule) < 0) {
+    PyErr_Clear();
+    return nullptr;
+  }
+  Py_XDECREF(capsule);  // the context keeps it
+  for (const State::Known& known : state.known) {
+    if (known.capsule == capsule) return capsule == nullptr ? nullptr : &known.state;
+  }
+  return nullptr;
+}
+
 ErrState current_errstate() {
   PyObject* capsule = nullptr;
   check_status(PyContextVar_Get(state.variable, nullptr, &capsule));

@@ -48,14 +48,14 @@ Ref make_array(DType dtype, int rank, const int64_t* dims, const int64_t* stride
 
 int64_t array_bytes(DType dtype, int rank, const int64_t* dims) {
   int64_t bytes = item_size(dtype);
-  bool is_empty = false, overflows = false;
   for (int axis = 0; axis < rank; ++axis) {
     if (dims[axis] < 0) return -1;
-    is_empty = is_empty || dims[axis] == 0;
-    overflows = __builtin_mul_overflow(bytes, dims[axis], &bytes) || overflows;
+    if (dims[axis] == 0) return 0;
   }
-  if (is_empty) return 0;
-  return overflows ? -1 : bytes;
+  for (int axis = 0; axis < rank; ++axis) {
+    if (__builtin_mul_overflow(bytes, dims[axis], &bytes)) return -1;
+  }
+  return bytes;
 }
 
 Ref make_empty_array(DType dtype, int rank, const int64_t* dims, const int64_t* strides) {

@@ -2,6 +2,7 @@
 
 import logging
 import types
+import warnings
 
 import numpy as np
 import pytest
@@ -71,6 +72,34 @@ def test_sizes_do_not_recompile():  # 4.2
     assert compiles(f) == 1
     check(f, twice, np.arange(1.0))
     assert compiles(f) == 2
+
+
+def test_the_usual_array_is_still_checked_in_full(reasons):
+    f = nl.compile(twice)
+    check(f, twice, np.ones((3, 4)))
+    other_descriptor = np.ones((3, 4), np.dtype("f8", copy=True))
+    assert other_descriptor.dtype is not np.dtype("f8")
+    check(f, twice, other_descriptor)
+    assert compiles(f) == 1
+    misaligned = np.zeros(97, "u1")[1:].view("f8").reshape(3, 4)
+    assert misaligned.flags.c_contiguous and not misaligned.flags.aligned
+    for array in (misaligned, np.ones((3, 4), np.dtype(">f8")), np.ones((3, 1)), np.ones((1, 4))):
+        check(f, twice, array)
+    assert compiles(f) == 4 and len(reasons()) == 3  # the first two share one
+
+
+def test_a_read_only_array_is_not_stored_to():
+    def f(x):
+        x += 1.0
+        return x * 2.0
+
+    compiled = nl.compile(f)
+    np.testing.assert_array_equal(compiled(np.ones(3)), 4.0)
+    fixed = np.ones(3)
+    fixed.flags.writeable = False
+    with pytest.raises(ValueError, match="read-only"):
+        compiled(fixed)
+    np.testing.assert_array_equal(fixed, 1.0)
 
 
 def test_dynamic_false_fixes_sizes(reasons):  # 4.3
@@ -375,6 +404,43 @@ def test_a_restart_undoes_stores():
     np.testing.assert_array_equal(a, 2)
 
 
+def test_a_restart_behind_a_store_that_needed_no_checks_undoes_it():
+    def f(a, b):
+        a[1:] = a[:-1]
+        return a / b
+
+    compiled = nl.compile(f)
+    for divisor, warns in ((1.0, False), (0.0, True), (2.0, False)):
+        a, want = np.arange(1.0, 6.0), np.arange(1.0, 6.0)
+        if warns:
+            with pytest.warns(RuntimeWarning, match="divide by zero"):
+                got = compiled(a, np.full(5, divisor))
+            with np.errstate(divide="ignore"):
+                result = f(want, np.full(5, divisor))
+        else:
+            got, result = compiled(a, np.full(5, divisor)), f(want, np.full(5, divisor))
+        np.testing.assert_array_equal(a, want)
+        np.testing.assert_array_equal(got, result)
+    assert compiles(compiled) == 1 and compiled.stats.restarts == 1
+
+
+def test_a_restart_before_the_first_store_leaves_the_input_alone():
+    def f(a, b):
+        a[1:] = a[:-1] / b
+
+    compiled = nl.compile(f)
+    for divisor in (1.0, 0.0, 2.0):
+        a, want = np.arange(1.0, 6.0), np.arange(1.0, 6.0)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            compiled(a, np.full(4, divisor))
+        with np.errstate(divide="ignore"):
+            f(want, np.full(4, divisor))
+        np.testing.assert_array_equal(a, want)
+        assert len(caught) == (divisor == 0)
+    assert compiles(compiled) == 1 and compiled.stats.restarts == 1
+
+
 # ---------------------------------------------------------------- limits and breaks
 
 
@@ -412,10 +478,11 @@ def test_a_break_is_traced_once_and_counted(caplog):
     with nl.config.patch(logs="breaks"):
         for _ in range(3):
             check(compiled, f, X)
-    assert compiles(compiled) == 1
+    assert compiles(compiled) == 2  # up to the branch, and the side that is taken
     assert testing.break_count(compiled) == 1
-    (entry,) = compiled.entries
-    assert entry.kind == "python" and entry.break_reason
+    first, second = compiled.entries
+    assert first.kind == "program" and first.break_reason
+    assert second.kind == "program" and not second.break_reason
     (line,) = [r.getMessage() for r in caplog.records if r.name == "numlift.breaks"]
     assert f"test_guards.py:{f.__code__.co_firstlineno + 1} in " in line
 

@@ -34,9 +34,10 @@ struct Buffer {
   AxisOrder order;                // kArray
   uint32_t input = 0;             // kInput
   NodeId node = kNoNode;          // the first version's node
-  uint32_t slot = 0;       // kTemp: index into Program::temp_slot_bytes; disjoint lives share one
-  SizeExpr bytes;          // kTemp, kPrivate
-  bool stored_to = false;  // kInput: the program writes it
+  uint32_t slot = 0;        // kTemp: index into Program::temp_slot_bytes; disjoint lives share one
+  SizeExpr bytes;           // kTemp, kPrivate
+  bool stored_to = false;   // kInput: the program writes it
+  bool needs_undo = false;  // ... and may restart after it has
 };
 
 // How the host makes the Python object for a graph value (an output or an extern operand).

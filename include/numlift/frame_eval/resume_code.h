@@ -1,8 +1,9 @@
 // Code that starts in the middle of a function.
 //
-// A suspended frame is a frame between two instructions. Its state is a list of values, and the code
-// made here takes them as positional arguments, puts them into locals, cells and stack, and goes on
-// in a copy of the user's own instructions: names, lines, handlers and tracebacks are the user's.
+// A suspended frame is a frame between two instructions. Its state is a list of values, and the
+// code made here takes them as positional arguments, puts them into locals, cells and stack, and
+// goes on in a copy of the user's own instructions: names, lines, handlers and tracebacks are the
+// user's.
 #pragma once
 
 #include "numlift/py/python.h"
@@ -17,9 +18,10 @@ namespace numlift {
 struct SuspendedFrame {
   std::shared_ptr<const Bytecode> bytecode;
   Ref globals;
-  int32_t next = 0;            // index of the instruction that runs next
-  std::vector<int32_t> slots;  // those that are set, ascending; of a cell or free variable: the cell
-  std::vector<bool> stack;     // bottom first; false: NULL
+  int32_t next = 0;  // index of the instruction that runs next
+  std::vector<int32_t>
+      slots;                // those that are set, ascending; of a cell or free variable: the cell
+  std::vector<bool> stack;  // bottom first; false: NULL
 
   // The frame's values: of the slots, then of the stack where it is not NULL.
   size_t value_count() const;
@@ -39,10 +41,13 @@ bool can_leave_after(const Bytecode& bytecode, const InstructionUnit& unit);
 std::vector<int32_t> live_slots(const Bytecode& bytecode, const std::vector<int32_t>& starts,
                                 const std::vector<int32_t>& set);
 
+// The code may get hold of its own frame, to look at it later on: the frame must stay what it is.
+bool keeps_its_frame(const Bytecode& bytecode);
+
 // A function that goes on at frame.next and runs to the end of the user's function.
 Ref make_rest_function(const SuspendedFrame& frame);
-// The same with a call first: of `inner` with the arguments behind the frame's own values. Its result
-// goes onto the stack, or is handed on at once when it is `left`.
+// The same with a call first: of `inner` with the arguments behind the frame's own values. Its
+// result goes onto the stack, or is handed on at once when it is `left`.
 Ref make_outer_function(const SuspendedFrame& frame, BorrowedRef inner, size_t inner_values,
                         BorrowedRef left);
 

@@ -51,6 +51,7 @@ struct HasKeys {
 };  // exact dict with just these keys (a tuple), in this order: identical or equal str
 struct FunctionIs {
   Ref code, defaults, kwdefaults, globals;
+  bool any_defaults = false;  // defaults of both kinds are guarded by what they hold
 };  // __code__, __defaults__, __kwdefaults__, __globals__ (identity)
 struct IsSame {
   SourcePtr other;

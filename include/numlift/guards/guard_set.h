@@ -103,7 +103,8 @@ class GuardSet {
       kCheck,   // predicate of guard `index` on slots[slot]
       kSame,    // slots[slot] is the object that the other slot of guard `index` holds
       kArray,   // the same, for IsArray
-      kPacked,  // kRead of argument `argument` and kArray, for C order without axes of size 1
+      kPacked,  // kRead of an argument, kArray, its dims to symbols[index + axis]; when it must be
+                // in C order without axes of size 1
       kType,    // the same as kCheck, for HasType
       kSymbol,  // symbols[index] from slots[slot]
       kDim,     // the same, of a dim
@@ -116,10 +117,10 @@ class GuardSet {
     uint32_t slot = 0;
     uint32_t index = 0;
     uint32_t other = 0;
-    // kPacked: what the usual answer needs.
-    uint32_t argument = 0;
+    // kPacked: what the array must have.
+    uint32_t argument = 0, guard = 0;
     int rank = 0, flags = 0;
-    PyObject* descr = nullptr;  // the dtype's singleton: borrowed, lives as long as the process
+    PyObject* descr = nullptr;  // the dtype's usual one: borrowed, lives as long as the process
   };
   struct WatchedDict {
     Ref dict;
@@ -131,16 +132,18 @@ class GuardSet {
   bool is_static_guard(uint32_t guard) const;
   void watch(BorrowedRef dict);
   void emit_read(uint32_t slot);
-  void emit_guard(uint32_t guard);
+  void emit_guard(uint32_t guard, const std::vector<Symbol>& symbols);
+  bool emit_packed(uint32_t guard, const std::vector<Symbol>& symbols);
+  bool check_packed(const Step& step, PyObject* object, int64_t* symbols) const;
   bool check_static(const CallInputs& inputs, PyObject** slots);
   BorrowedRef read_slot(uint32_t slot, const CallInputs& inputs, PyObject* const* slots) const;
 
   std::vector<Guard> guards_;
-  std::vector<uint32_t> guard_slots_;  // by guard
+  std::vector<uint32_t> guard_slots_;   // by guard
   std::vector<uint32_t> guard_others_;  // by guard: slot of IsSame's other source
   std::vector<bool> guard_writeable_;   // by guard
   std::vector<Slot> slots_;
-  std::vector<bool> read_emitted_;  // by slot, while steps_ is built
+  std::vector<bool> read_emitted_, symbol_emitted_;  // by slot, symbol; while steps_ is built
   std::vector<Step> steps_;
   std::vector<uint32_t> static_slots_;  // parents first
   std::vector<uint32_t> static_guards_;

@@ -30,15 +30,17 @@ class Source {
     kGlobal,    // key `name` of the dict `object` (some function's globals, or builtins when absent
                 // there)
     kClosure,  // content of cell `index` of parent's __closure__; no parent: of the called function
-    kCell,  // that cell itself
+    kCell,     // that cell itself
     kCellContent,  // content of the cell that parent reads
-    kAttribute,  // parent.name, only where reading it runs no user code: a module's dict; an
+    kPart,         // what an exact bound method or a function is made of: Part `index`
+    kAttribute,    // parent.name, only where reading it runs no user code: a module's dict; an
                  // instance's dict, else its type's attribute as the class holds it (not bound); a
                  // type's likewise
-    kItem,       // parent[index] of an exact tuple or list
-    kDictItem,   // parent[object] of an exact dict
-    kConstant,   // `object` itself: always there, never guarded
+    kItem,      // parent[index] of an exact tuple or list
+    kDictItem,  // parent[object] of an exact dict
+    kConstant,  // `object` itself: always there, never guarded
   };
+  enum class Part : uint8_t { kMethodSelf, kMethodFunction, kDefaults, kKeywordDefaults };
   Kind kind = Kind::kConstant;
   SourcePtr parent;
   int64_t index = 0;
@@ -50,6 +52,7 @@ class Source {
   static SourcePtr closure(SourcePtr function, int64_t index, Ref name);
   static SourcePtr cell(SourcePtr function, int64_t index, Ref name);
   static SourcePtr cell_content(SourcePtr cell);
+  static SourcePtr part(SourcePtr parent, Part part);
   static SourcePtr attribute(SourcePtr parent, BorrowedRef name);
   static SourcePtr item(SourcePtr parent, int64_t index);
   static SourcePtr dict_item(SourcePtr parent, BorrowedRef key);

@@ -18,6 +18,8 @@ struct ErrState {
 };
 
 void initialize_errstate();
+// Null when it was not asked for lately; the next current_errstate() asks NumPy.
+const ErrState* known_errstate() noexcept;
 // A context variable read and a pointer comparison, unless the state is a new one. Throws PyError.
 ErrState current_errstate();
 inline uint8_t current_fp_checks() { return current_errstate().fp_checks; }

@@ -66,25 +66,41 @@ Step finish_step(const Plan& plan, const std::vector<Task>& tasks, RawStep raw) 
                                           : make_loop_step(plan, task.node);
 }
 
-// Whether a run may find out that NumPy would warn or raise, or that an extern did.
-bool may_restart(const Program& program) {
-  for (const Step& step : program.steps) {
-    if (const auto* nest_step = std::get_if<NestStep>(&step)) {
-      for (const Value& value : nest_step->nest.values) {
-        if (value.fp_checks != 0) return true;
+// Whether a step may find out that NumPy would warn or raise, or that an extern did.
+bool may_restart(const Step& step) {
+  if (const auto* nest_step = std::get_if<NestStep>(&step)) {
+    for (const Value& value : nest_step->nest.values) {
+      if (value.fp_checks != 0) return true;
+    }
+    for (const Loop& loop : nest_step->nest.loops) {
+      for (const Reduction& reduction : loop.reductions) {
+        if (reduction.fp_checks != 0) return true;
       }
-      for (const Loop& loop : nest_step->nest.loops) {
-        for (const Reduction& reduction : loop.reductions) {
-          if (reduction.fp_checks != 0) return true;
-        }
+    }
+    return false;
+  }
+  if (const auto* loop_step = std::get_if<NumpyLoopStep>(&step)) return loop_step->fp_checks != 0;
+  return true;  // calls out; an allocation may fail
+}
+
+void find_restarts(Program* program) {
+  std::vector<bool> is_stored_to(program->buffers.size(), false);
+  for (const Step& step : program->steps) {
+    if (const auto* nest_step = std::get_if<NestStep>(&step)) {
+      for (const Store& store : nest_step->nest.stores) {
+        is_stored_to[static_cast<size_t>(store.access.buffer)] = true;
       }
     } else if (const auto* loop_step = std::get_if<NumpyLoopStep>(&step)) {
-      if (loop_step->fp_checks != 0) return true;
-    } else {
-      return true;  // calls out; an allocation may fail
+      is_stored_to[static_cast<size_t>(loop_step->result)] = true;
+    }
+    if (!may_restart(step)) continue;
+    program->may_restart = true;
+    // A nest that restarts has stored some elements.
+    for (size_t b = 0; b < program->buffers.size(); ++b) {
+      Buffer& buffer = program->buffers[b];
+      buffer.needs_undo = buffer.kind == Buffer::Kind::kInput && is_stored_to[b];
     }
   }
-  return false;
 }
 
 }  // namespace
@@ -114,7 +130,7 @@ Program schedule(Graph graph) {
   drop_unused_buffers(&program);
   add_late_allocations(&program);
   assign_temp_slots(&program);
-  program.may_restart = may_restart(program);
+  find_restarts(&program);
   if (verify_enabled()) check_nests_verified(program);
   return program;
 }

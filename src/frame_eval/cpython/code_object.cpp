@@ -84,12 +84,11 @@ Ref make_code_with_locals(PyCodeObject* original, int arguments, BorrowedRef var
   const Ref cellvars = checked(PyCode_GetCellvars(original));
   const Ref code = checked(PyCode_GetCode(original));
   const int flags = original->co_flags & ~(CO_VARARGS | CO_VARKEYWORDS);
-  PyCodeObject* made =
-      kNewCode(arguments, 0, 0, static_cast<int>(PyTuple_GET_SIZE(varnames.get())),
-               original->co_stacksize, flags, code.get(), original->co_consts, original->co_names,
-               varnames.get(), freevars.get(), cellvars.get(), original->co_filename,
-               original->co_name, original->co_qualname, original->co_firstlineno,
-               original->co_linetable, original->co_exceptiontable);
+  PyCodeObject* made = kNewCode(
+      arguments, 0, 0, static_cast<int>(PyTuple_GET_SIZE(varnames.get())), original->co_stacksize,
+      flags, code.get(), original->co_consts, original->co_names, varnames.get(), freevars.get(),
+      cellvars.get(), original->co_filename, original->co_name, original->co_qualname,
+      original->co_firstlineno, original->co_linetable, original->co_exceptiontable);
   return checked(reinterpret_cast<PyObject*>(made));
 }
 

@@ -1,7 +1,7 @@
 // The new code is [prologue][copy of the user's instructions]. The prologue moves the arguments to
-// where they belong, then jumps into the copy, or first runs what stands between: a call of the inner
-// frame's function, or the one unit with its ways out. The arguments are new locals in front of the
-// user's, whose slots move up by their number.
+// where they belong, then jumps into the copy, or first runs what stands between: a call of the
+// inner frame's function, or the one unit with its ways out. The arguments are new locals in front
+// of the user's, whose slots move up by their number.
 #include "numlift/py/python.h"
 
 #include "numlift/frame_eval/resume_code.h"
@@ -157,19 +157,17 @@ bool can_leave_after(const Bytecode& bytecode, const InstructionUnit& unit) {
 namespace {
 
 // Names through which code looks at the locals of its own frame.
-constexpr std::string_view kFrameReaders[] = {"locals",    "vars",         "dir",   "eval", "exec",
-                                              "_getframe", "currentframe", "stack", "super"};
+constexpr std::string_view kFrameReaders[] = {"locals", "vars",  "dir",      "eval",
+                                              "exec",   "super", "__class__"};
+constexpr std::string_view kFrameKeepers[] = {"_getframe", "currentframe", "settrace",
+                                              "setprofile"};
 
-bool may_read_its_frame(PyCodeObject* code) {
+bool has_name(PyCodeObject* code, std::span<const std::string_view> wanted) {
   for (PyObject* names : {code->co_names, code->co_localsplusnames}) {
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names); ++i) {
       const char* text = PyUnicode_AsUTF8(PyTuple_GET_ITEM(names, i));
       if (text == nullptr) throw PyError();
-      if (std::string_view(text) == "__class__" ||
-          std::find(std::begin(kFrameReaders), std::end(kFrameReaders), text) !=
-              std::end(kFrameReaders)) {
-        return true;
-      }
+      if (std::find(wanted.begin(), wanted.end(), text) != wanted.end()) return true;
     }
   }
   return false;
@@ -184,7 +182,8 @@ bool reads_slot(Instr op) {
 
 std::vector<int32_t> live_slots(const Bytecode& bytecode, const std::vector<int32_t>& starts,
                                 const std::vector<int32_t>& set) {
-  if (may_read_its_frame(as_code(bytecode.code))) return set;
+  PyCodeObject* code = as_code(bytecode.code);
+  if (has_name(code, kFrameReaders) || has_name(code, kFrameKeepers)) return set;
   const auto& instructions = bytecode.instructions;
   const auto slots = local_slots(bytecode.code);
   std::vector<int32_t> live;
@@ -222,6 +221,10 @@ std::vector<int32_t> live_slots(const Bytecode& bytecode, const std::vector<int3
     if (is_read) live.push_back(slot);
   }
   return live;
+}
+
+bool keeps_its_frame(const Bytecode& bytecode) {
+  return has_name(as_code(bytecode.code), kFrameKeepers);
 }
 
 // ---------------------------------------------------------------- building
@@ -331,6 +334,10 @@ void ResumeBuilder::begin() {
   add(Instr::kResume, 0);
   int32_t next_parameter = 0;
   for (const int32_t slot : frame_.slots) {
+    // CPython takes a slot's cell for one only behind its MAKE_CELL (locals(), tracebacks).
+    if (kinds_[static_cast<size_t>(slot)].is_cell && frame_.next != 0) {
+      add_slot(Instr::kMakeCell, slot);
+    }
     pop_parameter(next_parameter++);
     add_slot(Instr::kStoreFast, slot);
   }
@@ -465,9 +472,8 @@ Ref ResumeBuilder::make_template() const {
   const Py_ssize_t total = added_ + PyTuple_GET_SIZE(varnames.get());
   Ref names = checked(PyTuple_New(total));
   for (Py_ssize_t i = 0; i < total; ++i) {
-    PyObject* name = i < added_
-                         ? PyUnicode_InternFromString(fmt::format(".numlift{}", i).c_str())
-                         : Py_NewRef(PyTuple_GET_ITEM(varnames.get(), i - added_));
+    PyObject* name = i < added_ ? PyUnicode_InternFromString(fmt::format(".numlift{}", i).c_str())
+                                : Py_NewRef(PyTuple_GET_ITEM(varnames.get(), i - added_));
     PyTuple_SET_ITEM(names.get(), i, checked(name).release());
   }
   return make_code_with_locals(code_, parameters_, names);

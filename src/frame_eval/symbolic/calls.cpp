@@ -66,6 +66,62 @@ Sym default_value(Interpreter& interpreter, BorrowedRef value, guards::SourcePtr
   return interpreter.tracer.outside(Ref::create(value), std::move(source));
 }
 
+// The function is always the same one.
+void known_defaults(Interpreter& interpreter, PyObject* defaults, PyObject* kwdefaults,
+                    FunctionParts* parts) {
+  for (Py_ssize_t i = 0; defaults != nullptr && i < PyTuple_GET_SIZE(defaults); ++i) {
+    parts->defaults.push_back(default_value(interpreter, PyTuple_GET_ITEM(defaults, i),
+                                            Source::item(Source::constant(defaults), i)));
+  }
+  PyObject *key, *value;
+  Py_ssize_t position = 0;
+  while (kwdefaults != nullptr && PyDict_Next(kwdefaults, &position, &key, &value)) {
+    // The dict's items may be replaced in place: they are read through it.
+    auto source = Source::dict_item(Source::constant(kwdefaults), key);
+    Sym content;
+    if (is_pure(value)) {
+      interpreter.tracer.guard(source, guards::IsObject{Ref::create(value)}, "a default is used");
+      content = interpreter.object(value);
+    } else {
+      content = interpreter.tracer.outside(Ref::create(value), std::move(source));
+    }
+    parts->kwdefaults.emplace_back(Ref::create(key), std::move(content));
+  }
+}
+
+void open_defaults(Interpreter& interpreter, const guards::SourcePtr& function, PyObject* defaults,
+                   PyObject* kwdefaults, FunctionParts* parts) {
+  const auto source = Source::part(function, Source::Part::kDefaults);
+  if (defaults == nullptr) {
+    interpreter.tracer.guard(source, guards::IsAbsent{}, "the function has no defaults");
+  } else {
+    interpreter.tracer.guard(source, guards::HasLength{PyTuple_GET_SIZE(defaults)},
+                             "the function has defaults");
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(defaults); ++i) {
+      parts->defaults.push_back(interpreter.tracer.outside(
+          Ref::create(PyTuple_GET_ITEM(defaults, i)), Source::item(source, i)));
+    }
+  }
+  const auto keywords = Source::part(function, Source::Part::kKeywordDefaults);
+  if (kwdefaults == nullptr) {
+    interpreter.tracer.guard(keywords, guards::IsAbsent{}, "the function has no keyword defaults");
+    return;
+  }
+  interpreter.guard_key_order(keywords, kwdefaults);
+  PyObject *key, *value;
+  Py_ssize_t position = 0;
+  while (PyDict_Next(kwdefaults, &position, &key, &value)) {
+    parts->kwdefaults.emplace_back(
+        Ref::create(key),
+        interpreter.tracer.outside(Ref::create(value), Source::dict_item(keywords, key)));
+  }
+}
+
+bool begins_with_argument(const Source* source) {
+  while (source->parent) source = source->parent.get();
+  return source->kind == Source::Kind::kArgument;
+}
+
 bool is_numpy_function(BorrowedRef function) {
   PyObject* module = PyDict_GetItemString(PyFunction_GET_GLOBALS(function.get()), "__name__");
   const std::string name = module ? utf8_text(module) : "";
@@ -97,6 +153,22 @@ Sym call_method(Interpreter& interpreter, const MethodValue& method, CallArgumen
   return call_constant_method(interpreter, method.self, method.name, arguments);
 }
 
+// A bound method object: what it binds is looked at, not which object it is.
+Sym call_bound_method(Interpreter& interpreter, const Sym& callable, CallArguments arguments) {
+  BorrowedRef object = object_of(callable);
+  const guards::SourcePtr source = callable->source ? callable->source : Source::constant(object);
+  interpreter.tracer.guard(source, guards::HasType{Ref::create(object.type())},
+                           "it is called at " + interpreter.location_text());
+  const auto open = [&](PyObject* part, Source::Part name) {
+    return interpreter.tracer.outside(Ref::create(part), Source::part(source, name));
+  };
+  arguments.positional.insert(arguments.positional.begin(),
+                              open(PyMethod_GET_SELF(object.get()), Source::Part::kMethodSelf));
+  return call_value(interpreter,
+                    open(PyMethod_GET_FUNCTION(object.get()), Source::Part::kMethodFunction),
+                    std::move(arguments));
+}
+
 Sym call_object(Interpreter& interpreter, const Sym& callable, CallArguments arguments) {
   BorrowedRef object = object_of(callable);
   if (BuiltinHandler handler = find_builtin(object)) {
@@ -113,13 +185,7 @@ Sym call_object(Interpreter& interpreter, const Sym& callable, CallArguments arg
     return call_python_function(interpreter, callable, std::move(arguments));
   }
   if (PyMethod_Check(object.get())) {
-    real_object(interpreter, callable, "it is called");
-    Ref self = Ref::create(PyMethod_GET_SELF(object.get()));
-    Ref function = Ref::create(PyMethod_GET_FUNCTION(object.get()));
-    arguments.positional.insert(arguments.positional.begin(),
-                                interpreter.tracer.outside(self, Source::constant(self)));
-    return call_value(interpreter, interpreter.tracer.outside(function, Source::constant(function)),
-                      std::move(arguments));
+    return call_bound_method(interpreter, callable, std::move(arguments));
   }
   if (is_partial(object)) return call_outside_partial(interpreter, callable, std::move(arguments));
   if (Ref inner = unwrap_compiled(object)) {
@@ -167,35 +233,23 @@ Sym call_python_function(Interpreter& interpreter, const Sym& function, CallArgu
   }
   PyObject* defaults = PyFunction_GET_DEFAULTS(object.get());
   PyObject* kwdefaults = PyFunction_GET_KW_DEFAULTS(object.get());
-  if (function->source) {
-    interpreter.tracer.guard(
-        function->source,
-        guards::FunctionIs{code, Ref::create(defaults), Ref::create(kwdefaults),
-                           Ref::create(PyFunction_GET_GLOBALS(object.get()))},
-        "it is called at " + interpreter.location_text());
-  }
+  const guards::SourcePtr source = function->source ? function->source : Source::constant(object);
+  // A function made anew for each call is another object with other defaults, of one code.
+  const bool by_content =
+      begins_with_argument(source.get()) && (defaults != nullptr || kwdefaults != nullptr);
+  interpreter.tracer.guard(
+      source,
+      guards::FunctionIs{code, Ref::create(defaults), Ref::create(kwdefaults),
+                         Ref::create(PyFunction_GET_GLOBALS(object.get())), by_content},
+      "it is called at " + interpreter.location_text());
   FunctionParts parts;
   parts.code = code;
   parts.globals = Ref::create(PyFunction_GET_GLOBALS(object.get()));
-  parts.closure = interpreter.open_closure(
-      object, function->source ? function->source : Source::constant(object));
-  for (Py_ssize_t i = 0; defaults != nullptr && i < PyTuple_GET_SIZE(defaults); ++i) {
-    parts.defaults.push_back(default_value(interpreter, PyTuple_GET_ITEM(defaults, i),
-                                           Source::item(Source::constant(defaults), i)));
-  }
-  PyObject *key, *value;
-  Py_ssize_t position = 0;
-  while (kwdefaults != nullptr && PyDict_Next(kwdefaults, &position, &key, &value)) {
-    // The dict's items may be replaced in place: they are read through it.
-    auto source = Source::dict_item(Source::constant(kwdefaults), key);
-    Sym content;
-    if (is_pure(value)) {
-      interpreter.tracer.guard(source, guards::IsObject{Ref::create(value)}, "a default is used");
-      content = interpreter.object(value);
-    } else {
-      content = interpreter.tracer.outside(Ref::create(value), std::move(source));
-    }
-    parts.kwdefaults.emplace_back(Ref::create(key), std::move(content));
+  parts.closure = interpreter.open_closure(object, source);
+  if (by_content) {
+    open_defaults(interpreter, source, defaults, kwdefaults, &parts);
+  } else {
+    known_defaults(interpreter, defaults, kwdefaults, &parts);
   }
   return run_frame(interpreter, make_frame(parts, std::move(arguments)));
 }

@@ -263,8 +263,7 @@ bool dict_remove(Interpreter& interpreter, DictValue& dict, const Sym& key) {
 
 std::optional<CallShape> DictView::shape() const {
   const char* method = part == Part::kKeys ? "keys" : part == Part::kValues ? "values" : "items";
-  Ref of_dict =
-      checked(PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyDict_Type), method));
+  Ref of_dict = checked(PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyDict_Type), method));
   return CallShape{std::move(of_dict), {dict}, {}, 0};
 }
 

@@ -23,9 +23,9 @@ struct Frame {
   std::vector<Sym> slots;
   std::vector<std::shared_ptr<CellValue>> closure;
   std::vector<Sym> stack;
-  Ref keyword_names;                          // for the next Call
-  size_t next = 0;                            // index of the instruction that runs next
-  bool done = false;                          // it has returned
+  Ref keyword_names;                            // for the next Call
+  size_t next = 0;                              // index of the instruction that runs next
+  bool done = false;                            // it has returned
   std::unordered_map<size_t, LoopTrips> trips;  // of running loops, by the place of their head
 
   Frame* caller = nullptr;

@@ -24,7 +24,8 @@ void for_iter(Interpreter& interpreter, Frame& frame, const Instruction& instruc
     if (trips.count == 0) trips.began = frame.unit_clock;
     if (++trips.count > limit) {
       // None of its iterations is worth its place in the graph then.
-      throw Break{"too_long", fmt::format("a loop that runs more than {} times", limit), trips.began};
+      throw Break{"too_long", fmt::format("a loop that runs more than {} times", limit),
+                  trips.began};
     }
     frame.push(std::move(item));
     return;

@@ -13,7 +13,10 @@ namespace numlift::frame_eval {
 namespace {
 
 CallShape iterator_shape(Sym iterable, size_t position, const char* maker = "iter") {
-  return {Ref::create(known_object("builtins", maker)), {std::move(iterable)}, {}, static_cast<int64_t>(position)};
+  return {Ref::create(known_object("builtins", maker)),
+          {std::move(iterable)},
+          {},
+          static_cast<int64_t>(position)};
 }
 
 // The items of `origin`, which does not change; `maker` is the builtin that iterates it so.
@@ -89,7 +92,8 @@ struct LiveDictIterator : IteratorValue {
 
 // range, str, bytes: real objects without user code.
 struct PureIterator : IteratorValue {
-  PureIterator(Ref iterator, Sym origin) : iterator(std::move(iterator)), origin(std::move(origin)) {}
+  PureIterator(Ref iterator, Sym origin)
+      : iterator(std::move(iterator)), origin(std::move(origin)) {}
   Sym next(Tracer& tracer) override {
     PyObject* item = PyIter_Next(iterator.get());
     if (item == nullptr && PyErr_Occurred()) throw PyError();
@@ -111,7 +115,10 @@ struct EnumerateIterator : IteratorValue {
     return value ? make_tuple({interpreter.integer(count++), std::move(value)}) : nullptr;
   }
   std::optional<CallShape> shape() const override {
-    return CallShape{Ref::create(known_object("builtins", "enumerate")), {values, interpreter.integer(count)}, {}, 0};
+    return CallShape{Ref::create(known_object("builtins", "enumerate")),
+                     {values, interpreter.integer(count)},
+                     {},
+                     0};
   }
   Interpreter& interpreter;
   std::shared_ptr<IteratorValue> values;
@@ -139,7 +146,8 @@ struct ZipIterator : IteratorValue {
     if (uneven) throw_break("would_raise", "zip() arguments have different lengths");
   }
   std::optional<CallShape> shape() const override {
-    CallShape shape{Ref::create(known_object("builtins", "zip")), {parts.begin(), parts.end()}, {}, 0};
+    CallShape shape{
+        Ref::create(known_object("builtins", "zip")), {parts.begin(), parts.end()}, {}, 0};
     if (strict) {
       shape.arguments.push_back(interpreter.boolean(true));
       shape.keyword_names = checked(Py_BuildValue("(s)", "strict"));

@@ -48,7 +48,7 @@ struct SymbolicValue {
   explicit SymbolicValue(SymKind kind) : kind(kind), born(trace_clock()) {}
   virtual ~SymbolicValue() = default;
   const SymKind kind;
-  const int64_t born;  // the instruction that made it
+  const int64_t born;        // the instruction that made it
   guards::SourcePtr source;  // null: made in the frame, or a constant of the code
 };
 

@@ -101,6 +101,30 @@ TEST_F(ScheduleTest, NothingMovesAcrossAnImpureExtern) {
   EXPECT_TRUE(std::holds_alternative<ExternStep>(program.steps[1]));
 }
 
+TEST_F(ScheduleTest, OnlyWhatIsStoredBeforeTheLastCheckNeedsUndo) {
+  b.set_fp_checks(kFpAll);
+  const NodeId other = b.placeholder(DType::kFloat64, {rows_, columns_});
+  // Stores elements while it checks others.
+  b.store(x, add_one(x));
+  // Computed as a whole before anything of it is stored.
+  const SizeExpr count = rows_ - SizeExpr(1);
+  b.store(b.slice(other, 0, 1, 1, count), add_one(b.slice(other, 0, 0, 1, count)));
+  const Program program = run();
+  EXPECT_TRUE(program.may_restart);
+  EXPECT_TRUE(program.buffers[0].stored_to && program.buffers[0].needs_undo);
+  EXPECT_TRUE(program.buffers[1].stored_to && !program.buffers[1].needs_undo);
+}
+
+TEST_F(ScheduleTest, AnExternMayRestartWhatIsStoredBeforeIt) {
+  const NodeId other = b.placeholder(DType::kFloat64, {rows_, columns_});
+  b.store(x, b.constant(2.0));
+  b.extern_call({"print", false, true}, {});
+  b.store(other, b.constant(3.0));
+  const Program program = run();
+  EXPECT_TRUE(program.buffers[0].needs_undo);
+  EXPECT_TRUE(program.buffers[1].stored_to && !program.buffers[1].needs_undo);
+}
+
 TEST_F(ScheduleTest, NumpyLoopGetsWholeContiguousBuffers) {
   b.graph().loops.push_back({"gcd.dd->d", nullptr, nullptr});
   const NodeId scalar = b.scalar_placeholder(numpy_scalar_type(DType::kFloat64));
