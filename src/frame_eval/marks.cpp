@@ -70,6 +70,7 @@ struct AxisRow {
 struct Tables {
   std::unordered_map<Address, Row, AddressHash> marks;
   std::unordered_map<PyObject*, AxisRow> axes;
+  std::unordered_map<PyObject*, Ref> codes;  // see is_code_of_marked()
   size_t sweep_at = 64;
 };
 Tables& tables() {
@@ -107,6 +108,12 @@ Mark mark_named(const std::string& name) {
 void set_mark(BorrowedRef callable, MarkEntry entry) {
   sweep();
   const Address address = address_of(callable);
+  const bool was_there_before = entry.mark == Mark::kAllowed || entry.mark == Mark::kDisallowed ||
+                                entry.mark == Mark::kIgnored;
+  if (was_there_before && PyFunction_Check(address.first)) {
+    PyObject* code = PyFunction_GET_CODE(address.first);
+    tables().codes.try_emplace(code, Ref::create(code));
+  }
   tables().marks[address] =
       Row{ObjectKey(address.first), ObjectKey(address.second), std::move(entry)};
 }
@@ -117,6 +124,8 @@ bool clear_mark(BorrowedRef callable) {
   tables().marks.erase(address);
   return was_there;
 }
+
+bool is_code_of_marked(BorrowedRef code) { return tables().codes.count(code.get()) != 0; }
 
 const MarkEntry* find_mark(BorrowedRef function, BorrowedRef self) {
   auto& marks = tables().marks;

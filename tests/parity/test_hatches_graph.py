@@ -485,3 +485,63 @@ def test_bad_entries():
     with pytest.raises(TypeError, match="holds callables"):
         nl.config.ignore_logging_functions = [print, 3]
     assert len(nl.config.ignore_logging_functions) == 0
+
+
+# ---------------------------------------------------------------- which object is marked
+
+
+def test_functions_of_one_code_are_told_apart():
+    def make(k):
+        def step(x):
+            return x + k
+
+        return step
+
+    one, two = make(1.0), make(2.0)
+    nl.config.ignore_logging_functions.add(two)
+    f = nl.compile(lambda step, x: step(x))
+    np.testing.assert_array_equal(f(one, X), X + 1.0)
+    assert f(two, X) is None
+    np.testing.assert_array_equal(f(one, X), X + 1.0)
+
+
+def test_bound_methods_as_arguments():
+    class Model:
+        def __init__(self, k):
+            self.k = k
+
+        @nl.disable
+        def left(self, x):
+            return x * self.k
+
+        @nl.nonstrict_trace
+        def traced(self, x):
+            nl.graph_break()
+            return x * self.k
+
+    f = nl.compile(lambda method, x: method(x + 1.0) + 1.0)
+    models = [Model(2.0), Model(3.0)]
+    for _ in range(3):
+        for model in models:
+            np.testing.assert_array_equal(f(model.left, X), (X + 1.0) * model.k + 1.0)
+    assert any("numlift.disable" in reason for reason in reasons(f))
+    h = nl.compile(lambda x: models[0].traced(x) + 1.0, fullgraph=False)
+    np.testing.assert_array_equal(h(X), X * 2.0 + 1.0)
+
+
+def test_method_of_one_object_is_ignored_wherever_it_comes_from():
+    class Sink:
+        def __init__(self):
+            self.seen = []
+
+        def write(self, x):
+            self.seen.append(1)
+            return self
+
+    quiet, loud = Sink(), Sink()
+    nl.config.ignore_logging_functions.add(quiet.write)
+    f = nl.compile(lambda write, x: (write(x), x + 1.0)[0])
+    for _ in range(2):
+        assert f(quiet.write, X) is None
+        assert f(loud.write, X) is loud
+    assert (quiet.seen, loud.seen) == ([], [1, 1])

@@ -231,6 +231,7 @@ Sym call_python_function(Interpreter& interpreter, const Sym& function, CallArgu
   if (!(reinterpret_cast<PyCodeObject*>(code.get())->co_flags & CO_OPTIMIZED)) {
     throw_break("unsupported_call", "a function without fast locals");
   }
+  if (is_code_of_marked(code)) real_object(interpreter, function, "it is called");
   PyObject* defaults = PyFunction_GET_DEFAULTS(object.get());
   PyObject* kwdefaults = PyFunction_GET_KW_DEFAULTS(object.get());
   const guards::SourcePtr source = function->source ? function->source : Source::constant(object);

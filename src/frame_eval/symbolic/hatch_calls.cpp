@@ -192,13 +192,35 @@ std::optional<CallShape> MarkedValue::shape() const {
   return CallShape{Ref::create(object_of(maker)), {function}, {}, 0};
 }
 
+namespace {
+
+// Some method of this code is marked for one object only: which object this is counts.
+bool tells_objects_apart(BorrowedRef function) {
+  return PyFunction_Check(function.get()) && is_code_of_marked(PyFunction_GET_CODE(function.get()));
+}
+
+const MarkEntry* mark_of_bound(Interpreter& interpreter, const Sym& callable) {
+  BorrowedRef method = object_of(callable);
+  BorrowedRef function = PyMethod_GET_FUNCTION(method.get());
+  BorrowedRef self = PyMethod_GET_SELF(method.get());
+  const MarkEntry* own = find_mark(function, self);
+  if (own == nullptr && callable->source && tells_objects_apart(function)) {
+    const std::string reason = "it is called at " + interpreter.location_text();
+    interpreter.tracer.guard(
+        callable->source, guards::HasType{Ref::create(reinterpret_cast<PyObject*>(&PyMethod_Type))},
+        reason);
+    interpreter.tracer.guard(Source::part(callable->source, Source::Part::kMethodSelf),
+                             guards::IsObject{Ref::create(self)}, reason);
+  }
+  return own;  // one of the function inside is found when that is called
+}
+
+}  // namespace
+
 const MarkEntry* mark_of(Interpreter& interpreter, const Sym& callable) {
   if (callable->kind == SymKind::kObject) {
     BorrowedRef object = object_of(callable);
-    if (!PyMethod_Check(object.get())) return find_mark(object);
-    BorrowedRef function = PyMethod_GET_FUNCTION(object.get());
-    if (const MarkEntry* own = find_mark(function, PyMethod_GET_SELF(object.get()))) return own;
-    return find_mark(function);
+    return PyMethod_Check(object.get()) ? mark_of_bound(interpreter, callable) : find_mark(object);
   }
   if (callable->kind != SymKind::kMethod) return nullptr;
   const auto& method = as<MethodValue>(callable);
@@ -207,6 +229,9 @@ const MarkEntry* mark_of(Interpreter& interpreter, const Sym& callable) {
     BorrowedRef function = object_of(method.function);
     if (method.self->kind == SymKind::kObject) {
       if (const MarkEntry* own = find_mark(function, object_of(method.self))) return own;
+      if (tells_objects_apart(function)) {
+        real_object(interpreter, method.self, "a method of it is called");
+      }
     }
     return find_mark(function);
   }
@@ -232,13 +257,18 @@ Sym call_marked(Interpreter& interpreter, const Sym& callable, const MarkEntry& 
     arguments.positional.insert(arguments.positional.begin(), method.self);
   }
   if (PyMethod_Check(object_of(function).get())) {
-    real_object(interpreter, function, "it is called");
-    const Ref method = Ref::create(object_of(function));
-    const Ref self = Ref::create(PyMethod_GET_SELF(method.get()));
-    const Ref inner = Ref::create(PyMethod_GET_FUNCTION(method.get()));
-    function = interpreter.tracer.outside(inner, Source::constant(inner));
-    arguments.positional.insert(arguments.positional.begin(),
-                                interpreter.tracer.outside(self, Source::constant(self)));
+    BorrowedRef method = object_of(function);
+    const guards::SourcePtr source = function->source ? function->source : Source::constant(method);
+    interpreter.tracer.guard(
+        source, guards::HasType{Ref::create(reinterpret_cast<PyObject*>(&PyMethod_Type))},
+        "it is called at " + interpreter.location_text());
+    const auto open = [&](PyObject* part, Source::Part name) {
+      return interpreter.tracer.outside(Ref::create(part), Source::part(source, name));
+    };
+    const Sym self = open(PyMethod_GET_SELF(method.get()), Source::Part::kMethodSelf);
+    real_object(interpreter, self, "a method of it is called");
+    function = open(PyMethod_GET_FUNCTION(method.get()), Source::Part::kMethodFunction);
+    arguments.positional.insert(arguments.positional.begin(), self);
   }
   const Ref real = *real_object(interpreter, function, "it is called");
   switch (entry.mark) {
