@@ -7,11 +7,12 @@ EXAMPLE ?= digits
 CPP     := 1
 PYTEST_ARGS ?=
 
-.PHONY: help build demo test test-sanitize lint format wheel clean
+.PHONY: help build demo test test-314 test-sanitize lint format wheel clean
 
 help:
 	@echo 'make demo  [EXAMPLE=digits]     build, then run examples/demo.py'
 	@echo 'make test  [PYTHON=python3.13]  build, then run the C++ suites and the Python tests'
+	@echo 'make test-314               the same on CPython 3.14, in a root of Debian unstable (as root)'
 	@echo 'make build | test-sanitize | lint | format | wheel | clean'
 
 build:
@@ -22,6 +23,10 @@ demo:
 
 test:
 	@CPP=$(CPP) tools/with_build.sh $(PYTHON) $(if $(filter 0,$(CPP)),extension,all) tools/test.sh $(PYTEST_ARGS)
+
+# Debian unstable has CPython 3.14 and newer compilers. Its root is kept between runs.
+test-314:
+	@ROOT=/var/tmp/numlift-sid PYTHON=python3.14 tools/fresh_machine.sh sid test
 
 test-sanitize:
 	@tools/test_sanitize.sh

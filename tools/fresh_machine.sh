@@ -3,7 +3,9 @@
 # git only (no Python), a clone of this checkout's HEAD in it, and the two commands run there.
 #   tools/fresh_machine.sh [bookworm|trixie|sid] [make target...]      as root
 # Mirror, proxies, pip settings, name servers and extra certificates are this machine's own.
-# KEEP=1 leaves the root in place afterwards and says where it is.
+# KEEP=1 leaves the root in place afterwards and says where it is. ROOT=<folder> is the root's place:
+# one that an earlier run left there is used again, with its build, and stays. PYTHON, PYTEST_ARGS
+# and JOBS are handed on to make.
 . "$(dirname "$0")/common.sh"
 suite=${1:-bookworm}
 shift || true
@@ -13,12 +15,12 @@ targets=("$@")
 [ "$(id -u)" = 0 ] || die "chroot needs root: sudo tools/fresh_machine.sh $suite"
 command -v debootstrap >/dev/null || tools/system_packages.sh debootstrap
 
-root=$(mktemp -d "${TMPDIR:-/var/tmp}/numlift-$suite.XXXXXX")
+root=${ROOT:-$(mktemp -d "${TMPDIR:-/var/tmp}/numlift-$suite.XXXXXX")}
 unmount() { if mountpoint -q "$root/proc"; then umount "$root/proc"; fi; }
 clean_up() {
   # Deleting must never reach through a mount: stop if one is left.
   unmount || { say "could not unmount $root/proc; $root is left in place"; return; }
-  if [ "${KEEP:-0}" = 1 ]; then say "the root is left in $root"; else rm -rf --one-file-system "$root"; fi
+  if [ "${KEEP:-0}" = 1 ] || [ -n "${ROOT:-}" ]; then say "the root is left in $root"; else rm -rf --one-file-system "$root"; fi
 }
 trap clean_up EXIT
 trap 'exit 130' INT TERM
@@ -38,11 +40,13 @@ mirror=${DEBIAN_MIRROR:-$(find_mirror)}
 [ -n "$mirror" ] || die "no Debian archive in this machine's apt sources" "Name one: DEBIAN_MIRROR=<address> $0"
 proxy=$(apt-config shell value Acquire::http::Proxy | sed "s/^value='\(.*\)'$/\1/")
 
-say "making a bare $suite root in $root"
-started=$SECONDS
-quietly env ${proxy:+http_proxy="$proxy"} debootstrap --variant=minbase \
-  --include=ca-certificates,make,git "$suite" "$root" "$mirror" || die "debootstrap failed"
-say "debootstrap took $((SECONDS - started)) s"
+if [ ! -d "$root/etc/apt" ]; then
+  say "making a bare $suite root in $root"
+  started=$SECONDS
+  quietly env ${proxy:+http_proxy="$proxy"} debootstrap --variant=minbase \
+    --include=ca-certificates,make,git "$suite" "$root" "$mirror" || die "debootstrap failed"
+  say "debootstrap took $((SECONDS - started)) s"
+fi
 
 # Copies a file or folder of this machine to the same place in the root.
 carry() {
@@ -75,11 +79,19 @@ while IFS='=' read -r -d '' name value; do
       ;;
   esac
 done < <(env -0)
+for name in PYTHON PYTEST_ARGS JOBS; do
+  if [ -n "${!name:-}" ]; then settings+=("$name=${!name}"); fi
+done
 mount -t proc proc "$root/proc"
 inside() { chroot "$root" /usr/bin/env -i "${settings[@]}" "$@"; }
 inside update-ca-certificates >/dev/null 2>&1 || die "update-ca-certificates failed in the new root"
 
-git clone --quiet --no-local . "$root/srv/numlift"
+if [ -d "$root/srv/numlift/.git" ]; then
+  git -C "$root/srv/numlift" fetch --quiet "$PWD" HEAD
+  git -C "$root/srv/numlift" reset --quiet --hard FETCH_HEAD
+else
+  git clone --quiet --no-local . "$root/srv/numlift"
+fi
 say "cloned $(git rev-parse --short HEAD)"
 for target in "${targets[@]}"; do
   started=$SECONDS

@@ -4,7 +4,7 @@
 # Argument: the interpreter, a name or a path.
 . "$(dirname "$0")/common.sh"
 python=${1:-python3}
-supported="3.13 3.12 3.11"
+supported="3.14 3.13 3.12 3.11"
 
 # One line: version, executable, implementation, and what is missing of headers and venv.
 probe='

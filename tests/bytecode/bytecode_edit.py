@@ -49,12 +49,14 @@ def movable(instructions):
 
     Not before the first Resume (cells and generators are not set up yet), nor within Send,
     YieldValue, Resume (whose places tell CPython what a generator awaits), nor between EndFor and
-    the PopTop that belongs to it.
+    the PopTop or PopIter that belongs to it, nor between a jump and its NOT_TAKEN.
     """
     first = next(i for i, instruction in enumerate(instructions) if instruction.op == "Resume")
     return [
-        index > first and instructions[index - 1].op not in ("Send", "YieldValue", "EndFor")
-        for index in range(len(instructions))
+        index > first
+        and instructions[index - 1].op not in ("Send", "YieldValue", "EndFor")
+        and not (instruction.op == "Nop" and instruction.flag)
+        for index, instruction in enumerate(instructions)
     ]
 
 

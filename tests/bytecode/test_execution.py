@@ -311,3 +311,23 @@ def test_tracing_sees_the_same_lines():
         return seen
 
     assert lines(types.FunctionType(padded(busy.__code__), globals())) == lines(busy)
+
+
+@pytest.mark.skipif(sys.version_info < (3, 14), reason="earlier code objects do not tell their branches")
+def test_branches_stay_where_they_were():
+    """Measures of branch coverage read them: NOT_TAKEN's places and where END_ASYNC_FOR comes from."""
+
+    async def waits(values):
+        async for value in values:
+            if value:
+                await value
+            else:
+                break
+
+    def branches(code):
+        lines = [start for start, *_ in code.co_positions()]
+        return [tuple(lines[offset // 2] for offset in branch) for branch in code.co_branches()]
+
+    for function in (busy, waits):
+        assert branches(function.__code__)
+        assert branches(padded(function.__code__, 300)) == branches(function.__code__)

@@ -8,9 +8,10 @@ import pytest
 
 # Operand and Form, in the order of opcode_table.h.
 (NONE, NUMBER, CONSTANT, NAME, NAME_AND_FLAG, SUPER_NAME, SLOT, TWO_SLOTS, JUMP, COMPARE, MAPPING,
- ASSERTION_ERROR) = range(12)
-(PLAIN, FORWARD, BACKWARD, BACKWARD_QUIET, METHOD, CHECKED, ASSERTION_ERROR_FORM, FUSED, PREFIX,
- DROPPED, INTERNAL) = range(11)
+ ASSERTION_ERROR, COMMON_CONSTANT, SMALL_INT) = range(14)
+(PLAIN, FORWARD, BACKWARD, BACKWARD_QUIET, METHOD, CHECKED, BORROWED, COMMON_CONSTANT_FORM,
+ SMALL_INT_FORM, MAPPING_SLOT, NOT_TAKEN, FUSED, FUSED_BORROWED, PREFIX, DROPPED,
+ INTERNAL) = range(16)
 
 
 @pytest.fixture
@@ -63,7 +64,8 @@ def test_operands(rows):
 def test_jump_directions(rows):
     for number, name, _, _, operand, form in rows:
         if operand == JUMP:
-            assert (form in (BACKWARD, BACKWARD_QUIET)) == ("BACKWARD" in name), name
+            is_backward = "BACKWARD" in name or name == "END_ASYNC_FOR"
+            assert (form in (BACKWARD, BACKWARD_QUIET)) == is_backward, name
             assert (form == BACKWARD_QUIET) == ("NO_INTERRUPT" in name), name
 
 
@@ -77,6 +79,8 @@ def test_canonical_names_follow_cpythons(rows):
         "STORE_SUBSCR": "StoreSubscript", "DELETE_SUBSCR": "DeleteSubscript",
         "LOAD_FAST_LOAD_FAST": "LoadFast", "STORE_FAST_LOAD_FAST": "StoreFast",
         "STORE_FAST_STORE_FAST": "StoreFast",
+        "LOAD_FAST_BORROW": "LoadFast", "LOAD_FAST_BORROW_LOAD_FAST_BORROW": "LoadFast",
+        "LOAD_SMALL_INT": "LoadConst", "LOAD_COMMON_CONSTANT": "LoadConst",
     }  # fmt: skip
     for _, name, canonical, _, _, form in rows:
         if form == INTERNAL:
@@ -110,3 +114,44 @@ def test_unary_plus_has_one_spelling(core):
     code = compile("+x; (*x, y)", "<test>", "exec")
     names = [i[0] for i in core.decode(code)[0]]
     assert "UnaryPositive" in names and "ListToTuple" in names and "CallIntrinsic1" not in names
+
+
+@pytest.mark.parametrize("source", ["x[0]", "x[y]", "x[1:2, y]"])
+def test_subscript_has_one_spelling(core, source):
+    names = [i[0] for i in core.decode(compile(source, "<test>", "eval"))[0]]
+    assert names.count("Subscript") == 1 and "BinaryOp" not in names
+
+
+@pytest.mark.parametrize(
+    ("source", "value"),
+    [("7", 7), ("255", 255), ("256", 256), ("True", True), ("1.0", 1.0), ("None", None)],
+)
+def test_constants_have_one_spelling(core, source, value):
+    (found,) = [i for i in core.decode(compile(source, "<test>", "eval"))[0] if i[8]]
+    assert found[0] in ("LoadConst", "ReturnConst")
+    assert found[8] == (value,) and type(found[8][0]) is type(value)
+
+
+def test_constants_of_the_interpreter(core):
+    source = "assert x\nany(i for i in x)\nraise NotImplementedError"
+    code = compile(source, "<test>", "exec")
+    constants = [i[8][0] for i in core.decode(code)[0] if i[0] == "LoadConst"]
+    assert AssertionError in constants
+    # What the name means now does not matter: the interpreter keeps the objects it started with.
+    assert (any in constants) == (sys.version_info >= (3, 14))
+
+
+@pytest.mark.skipif(sys.version_info < (3, 14), reason="up to 3.13 co_consts holds all but one")
+def test_the_interpreters_constants_are_those_of_the_opcode_module(core):
+    opcode_number = opcode.opmap["LOAD_COMMON_CONSTANT"]
+    returns = opcode.opmap["RETURN_VALUE"]
+    plain = (lambda: None).__code__
+    for number, constant in enumerate(opcode._common_constants):
+        units = bytes([opcode.opmap["RESUME"], 0, opcode_number, number, returns, 0])
+        code = plain.replace(co_code=units, co_exceptiontable=b"")
+        (found,) = [i for i in core.decode(code)[0] if i[8]]
+        assert found[8][0] is constant
+        assert core.reencode(code).co_code == units
+    past_the_end = bytes([opcode.opmap["RESUME"], 0, opcode_number, number + 1, returns, 0])
+    with pytest.raises(SystemError, match="out of range"):
+        core.decode(plain.replace(co_code=past_the_end))

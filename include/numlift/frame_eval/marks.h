@@ -42,8 +42,8 @@ bool clear_mark(BorrowedRef callable);
 // Null when there is none. `self` null: of the function itself.
 const MarkEntry* find_mark(BorrowedRef function, BorrowedRef self = nullptr);
 
-// Some function with this code had, when it was marked, been there before: functions of this code are
-// told apart by identity.
+// Some function with this code had, when it was marked, been there before: functions of this code
+// are told apart by identity.
 bool is_code_of_marked(BorrowedRef code);
 
 // Sizes of an array's axes that the user has spoken of (numlift.mark_static, mark_dynamic), by bit.

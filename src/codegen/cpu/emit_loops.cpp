@@ -35,6 +35,7 @@ void NestEmitter::emit_loop_range(VarId var, llvm::Value* begin, llvm::Value* en
     emit_column_reduction(var, begin, end);
   else
     emit_vector_loop(var, begin, end);
+  if (open_loops_.size() == 1) end_streaming();
   open_loops_.pop_back();
 }
 
@@ -76,17 +77,14 @@ void NestEmitter::define(const Reduction& reduction, VarId var, const Contributi
   }
   const DType operand = nest_.values[static_cast<uint32_t>(reduction.operand)].dtype;
   LaneValue final = result.position ? LaneValue{result.position} : result.value;
-  if (!result.position) {
-    if (final.re->getType()->getScalarType()->isIntegerTy(8) &&
-        (operand == DType::kBool || reduction.op == Op::kReduceAll ||
-         reduction.op == Op::kReduceAny))
-      final.re = b_.CreateICmpNE(final.re, llvm::Constant::getNullValue(final.re->getType()));
-    if (operand == DType::kFloat16) {
-      llvm::Value* exact = final.re;
-      final = f_.ops().emit_cast(DType::kFloat32, DType::kFloat16, final);
-      if (reduction.fp_checks & kFpOver)
-        f_.checks().must_restart(b_.CreateAnd(is_infinite(b_, final.re), is_finite(b_, exact)));
-    }
+  const bool is_truth = reduction.op == Op::kReduceAll || reduction.op == Op::kReduceAny;
+  if (!result.position && (is_truth || operand == DType::kBool)) {  // bytes 0 and 1 so far
+    final.re = b_.CreateICmpNE(final.re, llvm::Constant::getNullValue(final.re->getType()));
+  } else if (!result.position && operand == DType::kFloat16) {
+    llvm::Value* exact = final.re;
+    final = f_.ops().emit_cast(DType::kFloat32, DType::kFloat16, final);
+    if (reduction.fp_checks & kFpOver)
+      f_.checks().must_restart(b_.CreateAnd(is_infinite(b_, final.re), is_finite(b_, exact)));
   }
   value(reduction.result) = final;
 }
@@ -140,22 +138,46 @@ llvm::Value* NestEmitter::active_mask(llvm::Value* index, llvm::Value* end, unsi
 
 void NestEmitter::emit_vector_loop(VarId var, llvm::Value* begin, llvm::Value* end) {
   const unsigned lanes = host_target().vector_bytes / widest_bytes(var);
-  llvm::Value* step = b_.getInt64(lanes);
-  llvm::Value* length = b_.CreateNSWSub(end, begin);
-  llvm::Value* full_end =
-      b_.CreateNSWAdd(begin, b_.CreateAnd(length, b_.getInt64(~uint64_t{lanes - 1})));
-  lanes_ = {lanes, var, nullptr};
-  find_streamed_stores(var, begin);
-  f_.counted_loop(begin, full_end, step, "vector", [&](llvm::Value* index) {
-    emit_iteration(var, index);
-    f_.checks().flush();
-  });
-  end_streaming();
-  f_.guarded(b_.CreateICmpSLT(full_end, end), "tail", [&] {
-    lanes_.mask = active_mask(full_end, end, lanes);
-    emit_iteration(var, full_end);
-    f_.checks().flush();
-  });
+  lanes_.count = lanes;
+  lanes_.var = var;
+  llvm::Value* split = find_streamed_stores(var, begin, end);
+  const auto full_vectors_and_masked = [&](llvm::Value* first, llvm::Value* last) {
+    llvm::Value* length = b_.CreateNSWSub(last, first);
+    llvm::Value* full_end =
+        b_.CreateNSWAdd(first, b_.CreateAnd(length, b_.getInt64(~uint64_t{lanes - 1})));
+    lanes_.mask = nullptr;
+    f_.counted_loop(first, full_end, b_.getInt64(lanes), "vector", [&](llvm::Value* index) {
+      emit_iteration(var, index);
+      f_.checks().flush();
+    });
+    f_.guarded(b_.CreateICmpSLT(full_end, last), "tail", [&] {
+      lanes_.mask = active_mask(full_end, last, lanes);
+      emit_iteration(var, full_end);
+      f_.checks().flush();
+    });
+  };
+  if (!split) {
+    full_vectors_and_masked(begin, end);
+  } else {
+    // One copy of the code for both goes.
+    llvm::LLVMContext& context = b_.getContext();
+    auto* before = b_.GetInsertBlock();
+    auto* go = llvm::BasicBlock::Create(context, "go", f_.function());
+    auto* done = llvm::BasicBlock::Create(context, "go.done", f_.function());
+    b_.CreateBr(go);
+    b_.SetInsertPoint(go);
+    llvm::PHINode* first = b_.CreatePHI(b_.getInt64Ty(), 2);
+    llvm::PHINode* last = b_.CreatePHI(b_.getInt64Ty(), 2);
+    full_vectors_and_masked(first, last);
+    first->addIncoming(begin, before);
+    first->addIncoming(last, b_.GetInsertBlock());
+    last->addIncoming(split, before);
+    last->addIncoming(end, b_.GetInsertBlock());
+    b_.CreateCondBr(b_.CreateICmpSLT(last, end), go, done);
+    done->moveAfter(b_.GetInsertBlock());
+    b_.SetInsertPoint(done);
+  }
+  streamed_.clear();
   lanes_ = {};
 }
 
@@ -181,7 +203,8 @@ void NestEmitter::emit_vector_reduction(VarId var, llvm::Value* begin, llvm::Val
     lanes_ = {};
   };
   const auto block = [&](llvm::Value* first, llvm::Value* last) {
-    for (Accumulator& accumulator : accumulators) accumulator.begin_block();
+    for (Accumulator& accumulator : accumulators)
+      if (accumulator.pairwise()) accumulator.begin_block();
     llvm::Value* length = b_.CreateNSWSub(last, first);
     llvm::Value* done = first;
     if (unrolled > 1) {
@@ -210,22 +233,35 @@ void NestEmitter::emit_vector_reduction(VarId var, llvm::Value* begin, llvm::Val
     f_.counted_loop(full_end, last, b_.getInt64(lanes), "tail", [&](llvm::Value* index) {
       spilled_step(index, active_mask(index, last, lanes));
     });
-    for (Accumulator& accumulator : accumulators) accumulator.end_block();
+    for (Accumulator& accumulator : accumulators) {
+      if (accumulator.pairwise())
+        accumulator.end_block();
+      else if (blocked)
+        accumulator.reload();
+    }
   };
 
-  for (Accumulator& accumulator : accumulators) accumulator.begin();
+  for (Accumulator& accumulator : accumulators) {
+    accumulator.begin();
+    if (!accumulator.pairwise()) accumulator.begin_block();
+  }
   if (!blocked) {
     block(begin, end);
   } else {
-    // Reductions of other kinds in the same loop are combined by block as well.
+    // Float sums go by blocks; the others accumulate over all of them.
     llvm::Value* step = b_.getInt64(uint64_t{total} * kRoundsPerBlock);
     f_.counted_loop(begin, end, step, "block", [&](llvm::Value* first) {
       block(first,
             b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, b_.CreateNSWAdd(first, step), end));
     });
   }
-  for (size_t i = 0; i < reductions.size(); ++i)
+  for (size_t i = 0; i < reductions.size(); ++i) {
+    if (!accumulators[i].pairwise()) {
+      if (blocked) accumulators[i].spill();
+      accumulators[i].end_block();
+    }
     define(*reductions[i], var, accumulators[i].finish());
+  }
 }
 
 // The loop becomes `i32 <nest>.loop<var>(frame, captures, begin, end, chunk)`. captures: one slot a

@@ -59,7 +59,11 @@ class NestEmitter {
   llvm::Value* active_mask(llvm::Value* index, llvm::Value* end, unsigned lanes);
 
   // Streaming stores, for outputs too large to stay in the cache (emit_streaming.cpp).
-  void find_streamed_stores(VarId var, llvm::Value* begin);
+  struct StreamedSize {
+    SizeExpr bytes, row_bytes;
+  };
+  llvm::Value* find_streamed_stores(VarId var, llvm::Value* begin, llvm::Value* end);
+  llvm::Value* is_large_store(const StreamedSize& size);
   void emit_contiguous_store(uint32_t store_index, llvm::Value* whole, llvm::Value* address);
   void end_streaming();
 
@@ -89,7 +93,9 @@ class NestEmitter {
   std::vector<VarId> open_loops_;   // outermost first
   std::vector<std::pair<const Reduction*, Contribution>> partials_;  // of inner loops
   Lanes lanes_;
-  std::vector<std::pair<uint32_t, llvm::Value*>> streamed_;  // store index, i1: streams in this run
+  // Of the loop that is being emitted: store index, i1: streams in this run.
+  std::vector<std::pair<uint32_t, llvm::Value*>> streamed_;
+  std::vector<StreamedSize> streamed_sizes_;  // of all loops in the present root loop
   bool is_chunk_ = false;  // emits a parallel loop's body: results of that loop stay partial
 };
 

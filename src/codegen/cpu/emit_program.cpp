@@ -3,11 +3,12 @@
 #include <llvm/IR/Verifier.h>
 #include <llvm/Support/raw_ostream.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "emit_nest.h"
+#include "llvm_versions.h"
 #include "numlift/codegen/compile.h"
-#include "numlift/graph/text.h"
 #include "numlift/support/check.h"
 #include "orc.h"
 #include "runtime.h"
@@ -30,7 +31,7 @@ class ProgramEmitter {
     // The host's floating-point flags stay as they were: our code and libmvec raise some that NumPy
     // would not.
     llvm::AllocaInst* saved = entry_alloca(b_, b_.getInt32Ty());
-    b_.CreateIntrinsic(llvm::Intrinsic::x86_sse_stmxcsr, {}, {saved});
+    call_intrinsic(b_, llvm::Intrinsic::x86_sse_stmxcsr, {saved});
     auto* stop = llvm::BasicBlock::Create(b_.getContext(), "stop", f_.function());
     for (uint32_t index = 0; index < program_.steps.size(); ++index) {
       llvm::Value* restart = std::visit([&](const auto& step) { return emit_step(step, index); },
@@ -47,7 +48,7 @@ class ProgramEmitter {
     b_.SetInsertPoint(stop);
     llvm::PHINode* result = b_.CreatePHI(b_.getInt32Ty(), static_cast<unsigned>(results_.size()));
     for (const auto& [value, block] : results_) result->addIncoming(value, block);
-    b_.CreateIntrinsic(llvm::Intrinsic::x86_sse_ldmxcsr, {}, {saved});
+    call_intrinsic(b_, llvm::Intrinsic::x86_sse_ldmxcsr, {saved});
     b_.CreateRet(result);
   }
 
@@ -167,12 +168,12 @@ std::unique_ptr<NativeCode> emit_native(const Program& program, bool keep_ir) {
     emitter.emit();
     symbols = emitter.take_symbols();
   }
-  if (verify_enabled()) {
-    std::string problems;
-    llvm::raw_string_ostream stream(problems);
-    const bool broken = llvm::verifyModule(*module, &stream);
-    NUMLIFT_CHECK(!broken, "{}\n{}", problems, cpu::module_text(*module));
-  }
+  // Always: it costs a hundredth of the compilation, and what LLVM does with a broken module ranges
+  // from wrong code to the end of the process.
+  std::string problems;
+  llvm::raw_string_ostream stream(problems);
+  const bool broken = llvm::verifyModule(*module, &stream);
+  NUMLIFT_CHECK(!broken, "{}\n{}", problems, cpu::module_text(*module));
   return cpu::link_program(std::move(context), std::move(module), symbols, keep_ir);
 }
 

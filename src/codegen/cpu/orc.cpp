@@ -4,15 +4,16 @@
 #include <llvm/ExecutionEngine/JITLink/JITLinkMemoryManager.h>
 #include <llvm/ExecutionEngine/Orc/Core.h>
 #include <llvm/ExecutionEngine/Orc/ExecutionUtils.h>
-#include <llvm/ExecutionEngine/Orc/ExecutorProcessControl.h>
 #include <llvm/ExecutionEngine/Orc/ObjectLinkingLayer.h>
 #include <llvm/IR/LegacyPassManager.h>
+#include <llvm/Support/ErrorHandling.h>
 #include <llvm/Support/SmallVectorMemoryBuffer.h>
 #include <llvm/Support/raw_ostream.h>
 #include <llvm/Target/TargetMachine.h>
 
 #include <mutex>
 
+#include "llvm_versions.h"
 #include "numlift/support/check.h"
 #include "runtime.h"
 #include "target.h"
@@ -47,6 +48,27 @@ orc::SymbolMap absolute(orc::ExecutionSession& session, const ProgramSymbols& sy
   return map;
 }
 
+// LLVM ends the process when it finds code that it cannot compile, unless a handler leaves. Ours
+// throws, on the thread that compiles: a program of the user's must not die of our mistake. The
+// throw passes LLVM's frames without running their destructors, so everything that they worked on
+// is given up, never freed or used again.
+struct FatalLlvmError {
+  std::string reason;
+};
+thread_local bool is_compiling = false;
+
+class LeaveFatalErrors {
+ public:
+  LeaveFatalErrors() : handler_(&leave) { is_compiling = true; }
+  ~LeaveFatalErrors() { is_compiling = false; }
+
+ private:
+  static void leave(void*, const char* reason, bool) {
+    if (is_compiling) throw FatalLlvmError{reason};
+  }
+  llvm::ScopedFatalErrorHandler handler_;
+};
+
 // Lives as long as the process: code may still be on some thread's stack when statics are
 // destroyed.
 class Session {
@@ -56,8 +78,8 @@ class Session {
     return *session;
   }
 
-  std::unique_ptr<NativeCode> link(std::unique_ptr<llvm::Module> module,
-                                   const ProgramSymbols& symbols, bool keep_ir);
+  std::unique_ptr<NativeCode> link(llvm::Module& module, const ProgramSymbols& symbols,
+                                   bool keep_ir);
   void remove(orc::JITDylib& dylib) {
     std::lock_guard<std::mutex> lock(mutex_);
     expect(session_->removeJITDylib(dylib));
@@ -72,6 +94,8 @@ class Session {
     runtime_ = &session_->createBareJITDylib("runtime");
     expect(runtime_->define(orc::absoluteSymbols(absolute(*session_, runtime_symbols()))));
   }
+
+  llvm::SmallVector<char, 0> make_object(llvm::Module& module);
 
   std::mutex mutex_;
   std::unique_ptr<llvm::TargetMachine> machine_;
@@ -97,23 +121,34 @@ class LinkedCode final : public NativeCode {
   std::string ir_text_;
 };
 
-std::unique_ptr<NativeCode> Session::link(std::unique_ptr<llvm::Module> module,
-                                          const ProgramSymbols& symbols, bool keep_ir) {
-  std::lock_guard<std::mutex> lock(mutex_);
-  module->setTargetTriple(machine_->getTargetTriple().str());
-  module->setDataLayout(machine_->createDataLayout());
-  optimize(*module, *machine_);
-  std::string ir_text = keep_ir ? module_text(*module) : std::string();
-
+llvm::SmallVector<char, 0> Session::make_object(llvm::Module& module) {
   llvm::SmallVector<char, 0> object;
-  {
-    llvm::raw_svector_ostream stream(object);
-    llvm::legacy::PassManager passes;
-    llvm::MCContext* context = nullptr;
-    NUMLIFT_CHECK(!machine_->addPassesToEmitMC(passes, context, stream, /*DisableVerify=*/true),
-                  "the target cannot emit objects");
-    passes.run(*module);
+  llvm::raw_svector_ostream stream(object);
+  auto passes = std::make_unique<llvm::legacy::PassManager>();
+  llvm::MCContext* context = nullptr;
+  NUMLIFT_CHECK(!machine_->addPassesToEmitMC(*passes, context, stream, /*DisableVerify=*/true),
+                "the target cannot emit objects");
+  try {
+    const LeaveFatalErrors handler;
+    passes->run(module);
+  } catch (const FatalLlvmError&) {
+    static_cast<void>(passes.release());
+    static_cast<void>(machine_.release());
+    machine_ = make_target_machine();
+    throw;
   }
+  return object;
+}
+
+std::unique_ptr<NativeCode> Session::link(llvm::Module& module, const ProgramSymbols& symbols,
+                                          bool keep_ir) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  module.setTargetTriple(triple_argument(machine_->getTargetTriple()));
+  module.setDataLayout(machine_->createDataLayout());
+  optimize(module, *machine_);
+  std::string ir_text = keep_ir ? module_text(module) : std::string();
+
+  llvm::SmallVector<char, 0> object = make_object(module);
   const size_t size_bytes = object.size();
   auto buffer = std::make_unique<llvm::SmallVectorMemoryBuffer>(std::move(object), "program",
                                                                 /*RequiresNullTerminator=*/false);
@@ -138,9 +173,15 @@ std::unique_ptr<NativeCode> Session::link(std::unique_ptr<llvm::Module> module,
 std::unique_ptr<NativeCode> link_program(std::unique_ptr<llvm::LLVMContext> context,
                                          std::unique_ptr<llvm::Module> module,
                                          const ProgramSymbols& symbols, bool keep_ir) {
-  std::unique_ptr<NativeCode> code = Session::get().link(std::move(module), symbols, keep_ir);
-  context.reset();
-  return code;
+  try {
+    std::unique_ptr<NativeCode> code = Session::get().link(*module, symbols, keep_ir);
+    module.reset();  // before its context
+    return code;
+  } catch (const FatalLlvmError& error) {
+    static_cast<void>(module.release());
+    static_cast<void>(context.release());
+    NUMLIFT_CHECK(false, "LLVM: {}", error.reason);
+  }
 }
 
 }  // namespace numlift::codegen::cpu

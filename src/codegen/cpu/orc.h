@@ -23,12 +23,13 @@ namespace numlift::codegen::cpu {
 using ProgramSymbols = std::vector<std::pair<std::string, void*>>;
 
 // Optimises the module, compiles it and links it. Takes the context with it: both die in here.
+// What LLVM cannot compile throws InternalError.
 // Thread safe; compilations run one at a time.
 std::unique_ptr<NativeCode> link_program(std::unique_ptr<llvm::LLVMContext> context,
                                          std::unique_ptr<llvm::Module> module,
                                          const ProgramSymbols& symbols, bool keep_ir);
 
-// The short pipeline. The module has been verified in debug builds.
+// The short pipeline. The module has been verified.
 void optimize(llvm::Module& module, llvm::TargetMachine& machine);
 
 std::string module_text(const llvm::Module& module);

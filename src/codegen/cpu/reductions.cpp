@@ -249,6 +249,11 @@ void Accumulator::spill() {
   spilled_ = true;
 }
 
+void Accumulator::reload() {
+  for (unsigned part = 0; part < parts_.size(); ++part)
+    store(parts_[part], load(memory_, lanes_, b_.getInt64(part * lanes_)), nullptr);
+}
+
 void Accumulator::add_spilled(llvm::Value* first_lane, Contribution x, llvm::Value* mask) {
   const State operand = prepare(x, mask, seen_);
   store(memory_, combine(load(memory_, lanes_, first_lane), operand), first_lane);

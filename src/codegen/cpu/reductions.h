@@ -38,13 +38,15 @@ class Accumulator {
               unsigned lanes, unsigned total_lanes, Layout layout = Layout::kLanes);
 
   bool pairwise() const { return pairwise_; }
-  void begin();        // of the loop
-  void begin_block();  // float sums: a new block
+  void begin();  // of the loop
+  // Float sums: once a block; others: once, and end_block() after the loop.
+  void begin_block();
   // Adds to the accumulators of part `part` (a constant) in registers...
   void add(unsigned part, Contribution x, llvm::Value* mask);
   // ...or, after spill(), to those in memory from lane `first_lane` on.
   void spill();
   void add_spilled(llvm::Value* first_lane, Contribution x, llvm::Value* mask);
+  void reload();  // back into registers
   void end_block();
   // The result; checks it against the floating-point conditions wanted.
   // Vector reduction loops: one scalar. Scalar loops: `lanes` lanes.

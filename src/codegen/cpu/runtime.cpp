@@ -1,13 +1,14 @@
 // Helpers that generated code calls, and their table of names.
 #include "runtime.h"
 
-#include <xmmintrin.h>
+#include <emmintrin.h>
 
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
 
 #include "fp_checks.h"
+#include "numlift/graph/scalar.h"
 #include "vector_math.h"
 
 // C's complex functions, which C++ headers hide. NumPy calls the same.
@@ -60,6 +61,13 @@ void* scratch_alloc(int64_t size_bytes) {
 }
 void scratch_free(void* memory) { std::free(memory); }
 
+// What LLVM calls where the CPU cannot convert float16: the half is passed in the low bits of a
+// vector register.
+float extend_half(__m128i bits) {
+  return half_to_float(static_cast<uint16_t>(_mm_cvtsi128_si32(bits)));
+}
+__m128i truncate_to_half(float value) { return _mm_cvtsi32_si128(float_to_half(value)); }
+
 template <class F>
 void* address_of(F* function) {
   return reinterpret_cast<void*>(function);
@@ -78,6 +86,8 @@ std::vector<std::pair<std::string, void*>> make_symbols() {
       {"numlift_map1_f32", address_of(&map1_f32)},
       {"numlift_map2_f64", address_of(&map2_f64)},
       {"numlift_map2_f32", address_of(&map2_f32)},
+      {"__extendhfsf2", address_of(&extend_half)},
+      {"__truncsfhf2", address_of(&truncate_to_half)},
       // LLVM writes calls to these for large copies and fills.
       {"memcpy", address_of(&memcpy)},
       {"memset", address_of(&memset)},

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "llvm_versions.h"
 #include "numlift/codegen/target.h"
 #include "numlift/support/check.h"
 
@@ -33,7 +34,9 @@ HostTarget detect() {
   llvm::SubtargetFeatures features;
   for (const auto& feature : found) {
     const llvm::StringRef name = feature.getKey();
-    const bool too_wide = bytes < 64 && (name.starts_with("avx512") || name.starts_with("evex"));
+    const bool too_wide =
+        (bytes < 64 && (name.starts_with("avx512") || name.starts_with("evex"))) ||
+        (bytes < 32 && name == "f16c");
     features.AddFeature(name, feature.getValue() && !too_wide);
   }
   target.features = features.getString();
@@ -58,8 +61,8 @@ std::unique_ptr<llvm::TargetMachine> make_target_machine() {
   options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
   options.TrapUnreachable = false;
   std::unique_ptr<llvm::TargetMachine> machine(target->createTargetMachine(
-      host.triple, host.cpu, host.features, options, llvm::Reloc::PIC_, llvm::CodeModel::Small,
-      llvm::CodeGenOptLevel::Default, /*JIT=*/true));
+      triple_argument(llvm::Triple(host.triple)), host.cpu, host.features, options,
+      llvm::Reloc::PIC_, llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default, /*JIT=*/true));
   NUMLIFT_CHECK(machine, "no target machine for {}", host.triple);
   return machine;
 }

@@ -18,7 +18,7 @@ struct HostTarget {
   unsigned vector_bytes = 16;
   bool has_fma = false;
   // NUMLIFT_VECTOR_BYTES in the environment lowers vector_bytes, so that tests reach the narrower
-  // code.
+  // code; 16 also stands for a CPU without instructions for float16.
 };
 
 // Loads LLVM's x86 target on first use. Thread safe.

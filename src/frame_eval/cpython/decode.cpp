@@ -7,6 +7,7 @@
 
 #include "cpython/code_cache.h"
 #include "cpython/code_object.h"
+#include "cpython/common_constants.h"
 #include "cpython/exception_table.h"
 #include "cpython/line_table.h"
 #include "cpython/opcode_table.h"
@@ -110,7 +111,7 @@ void Decoder::read_instruction(const OpcodeRow& row, uint32_t argument, uint32_t
   Instruction& made = out_.instructions.emplace_back();
   made.op = row.instr;
   made.unit = first_unit;
-  if (row.form == Form::kFused) {
+  if (is_fused(row)) {
     made.arg = slot(argument >> 4, unit);
     made.flag = true;
     Instruction& second = out_.instructions.emplace_back();
@@ -119,9 +120,10 @@ void Decoder::read_instruction(const OpcodeRow& row, uint32_t argument, uint32_t
     second.arg = slot(argument & 15, unit);
     return;
   }
-  made.flag =
-      row.form == Form::kBackward || row.form == Form::kBackwardQuiet || row.form == Form::kMethod;
-  made.flag2 = row.form == Form::kBackwardQuiet || row.form == Form::kChecked;
+  made.flag = row.form == Form::kBackward || row.form == Form::kBackwardQuiet ||
+              row.form == Form::kMethod || row.form == Form::kNotTaken;
+  made.flag2 = row.form == Form::kBackwardQuiet || row.form == Form::kChecked ||
+               row.form == Form::kMappingSlot;
   read_operand(row, argument, unit + 1 + row.caches, made);
   if (row.operand == Operand::kNumber) {
     if (const AliasRow* alias = find_alias(made.op, made.arg)) {
@@ -174,8 +176,16 @@ void Decoder::read_operand(const OpcodeRow& row, uint32_t argument, uint32_t nex
       into.flag = (argument & 1) != 0;
       return;
     case Operand::kAssertionError:
-      into.arg = 0;
-      into.constant = PyExc_AssertionError;
+    case Operand::kCommonConstant:
+      into.constant = numlift_common_constant(static_cast<int>(argument));
+      if (!into.constant) fail_decode(code_, "an index is out of range", unit);
+      into.arg = -1;
+      return;
+    case Operand::kSmallInt:
+      if (argument > kMostSmallInt) fail_decode(code_, "an int is out of range", unit);
+      out_.kept.push_back(checked(PyLong_FromLong(static_cast<long>(argument))));
+      into.constant = out_.kept.back();
+      into.arg = -1;
       return;
   }
 }

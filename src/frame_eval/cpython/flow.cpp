@@ -148,7 +148,7 @@ void Analysis::walk(int32_t start) {
       raised.depth += to.push_lasti ? 2 : 1;
       meet(to.target, raised);
     }
-    if (instruction.target != kNoTarget) {
+    if (instruction.target != kNoTarget && instruction.op != Instr::kEndAsyncFor) {
       State jumped = state;
       const int depth = state.depth + stack_effect(instruction, true);
       NUMLIFT_CHECK(depth >= 0, "the stack underflows at instruction {}", i);

@@ -3,16 +3,19 @@
 
 #include "cpython/opcode_table.h"
 
+#include "cpython/common_constants.h"
 #include "numlift/support/check.h"
 
 #if PY_VERSION_HEX < 0x030B0000
 #error "numlift needs CPython 3.11 or later"
-#elif PY_VERSION_HEX >= 0x030E0000
+#elif PY_VERSION_HEX >= 0x030F0000
 #error \
-    "numlift has no opcode table for this CPython: add opcodes_3_<minor>.def (supported: 3.11, 3.12, 3.13)"
+    "numlift has no opcode table for this CPython: add opcodes_3_<minor>.def (supported: 3.11 to 3.14)"
 #endif
 
-#if PY_VERSION_HEX >= 0x030D0000
+#if PY_VERSION_HEX >= 0x030E0000
+#define NUMLIFT_OPCODE_TABLE "cpython/opcodes_3_14.def"
+#elif PY_VERSION_HEX >= 0x030D0000
 #define NUMLIFT_OPCODE_TABLE "cpython/opcodes_3_13.def"
 #elif PY_VERSION_HEX >= 0x030C0000
 #define NUMLIFT_OPCODE_TABLE "cpython/opcodes_3_12.def"
@@ -41,8 +44,8 @@ namespace {
 constexpr OpcodeRow kRows[] = {
 #define NUMLIFT_OPCODE(number, name, instr, caches, operand, form) \
   {number, #name, Instr::k##instr, Instr::kNop, caches, Operand::k##operand, Form::k##form},
-#define NUMLIFT_FUSED(number, name, first, second) \
-  {number, #name, Instr::k##first, Instr::k##second, 0, Operand::kTwoSlots, Form::kFused},
+#define NUMLIFT_FUSED(number, name, first, second, form) \
+  {number, #name, Instr::k##first, Instr::k##second, 0, Operand::kTwoSlots, Form::k##form},
 #define NUMLIFT_INTERNAL(number, name) \
   {number, #name, Instr::kNop, Instr::kNop, 0, Operand::kNumber, Form::kInternal},
 #define NUMLIFT_ALIAS(instr, base, argument)
@@ -89,7 +92,7 @@ constexpr std::array<int16_t, kInstrCount * kFormCount> rows_by_form() {
   std::array<int16_t, kInstrCount * kFormCount> result{};
   result.fill(kAbsent);
   for (int i = 0; i < kRowCount; ++i) {
-    if (kRows[i].form == Form::kInternal || kRows[i].form == Form::kFused) continue;
+    if (kRows[i].form == Form::kInternal || is_fused(kRows[i])) continue;
     result[form_key(kRows[i].instr, kRows[i].form)] = static_cast<int16_t>(i);
   }
   return result;
@@ -102,21 +105,47 @@ constexpr const char* kInstrNames[] = {
 #undef NUMLIFT_INSTRUCTION
 };
 
-bool is_assertion_error(const Instruction& instruction) {
-  return instruction.constant.get() == PyExc_AssertionError;
+// The number of one of the interpreter's own constants; -1 for other objects.
+int common_constant_number(BorrowedRef object) {
+  for (int number = 0; PyObject* constant = numlift_common_constant(number); ++number) {
+    if (constant == object.get()) return number;
+  }
+  return -1;
+}
+
+bool is_small_int(BorrowedRef object) {
+  if (!PyLong_CheckExact(object.get())) return false;
+  int overflow = 0;
+  const long value = PyLong_AsLongAndOverflow(object.get(), &overflow);
+  return overflow == 0 && value >= 0 && value <= kMostSmallInt;
+}
+
+// Constants without a place in co_consts came from an instruction that needs none, or from an edit.
+Form constant_form(const Instruction& instruction) {
+  if (instruction.arg >= 0) return Form::kPlain;
+  if (is_small_int(instruction.constant)) return Form::kSmallInt;
+  return common_constant_number(instruction.constant) >= 0 ? Form::kCommonConstant : Form::kPlain;
 }
 
 Form wanted_form(const Instruction& instruction, int32_t index) {
   if (instruction.target != kNoTarget) {
+    if (instruction.op == Instr::kEndAsyncFor) return Form::kBackward;
     if (instruction.target > index) return Form::kForward;
     return instruction.op == Instr::kJump && instruction.flag2 ? Form::kBackwardQuiet
                                                                : Form::kBackward;
   }
-  if (instruction.op == Instr::kLoadAttr && instruction.flag) return Form::kMethod;
-  if (instruction.op == Instr::kLoadConst && is_assertion_error(instruction)) {
-    return Form::kAssertionError;
+  switch (instruction.op) {
+    case Instr::kLoadAttr:
+      return instruction.flag ? Form::kMethod : Form::kPlain;
+    case Instr::kLoadConst:
+      return constant_form(instruction);
+    case Instr::kCallFunctionEx:
+      return instruction.flag2 ? Form::kMappingSlot : Form::kPlain;
+    case Instr::kNop:
+      return instruction.flag ? Form::kNotTaken : Form::kPlain;
+    default:
+      return Form::kPlain;
   }
-  return Form::kPlain;
 }
 
 }  // namespace
@@ -153,7 +182,7 @@ const AliasRow* find_alias(Instr instr) {
 Spelling spell(const Instruction& instruction, int32_t index) {
   const Form form = wanted_form(instruction, index);
   const OpcodeRow* row = find_row(instruction.op, form);
-  if (row == nullptr && (form == Form::kMethod || form == Form::kAssertionError)) {
+  if (row == nullptr && (form == Form::kMethod || form == Form::kSmallInt)) {
     row = find_row(instruction.op, Form::kPlain);
   }
   if (row != nullptr) return {row, instruction};
@@ -204,6 +233,10 @@ uint32_t raw_argument(const OpcodeRow& row, const Instruction& instruction, uint
     case Operand::kJump:
     case Operand::kAssertionError:
       return 0;
+    case Operand::kCommonConstant:
+      return static_cast<uint32_t>(common_constant_number(instruction.constant));
+    case Operand::kSmallInt:
+      return static_cast<uint32_t>(PyLong_AsLong(instruction.constant.get()));
     case Operand::kNumber:
     case Operand::kSlot:
     case Operand::kTwoSlots:

@@ -5,10 +5,12 @@
 //
 // Columns of the .def files:
 //   NUMLIFT_OPCODE(number, NAME, canonical instruction, inline cache units, Operand, Form)
-//   NUMLIFT_FUSED(number, NAME, first canonical, second canonical)   two slots packed in one
-//   argument NUMLIFT_INTERNAL(number, NAME)                                   the interpreter's own
-//   NUMLIFT_ALIAS(canonical, base canonical, argument)   a meaning spelled as an argument of
-//   another
+//   NUMLIFT_FUSED(number, NAME, first canonical, second canonical, Form)
+//     two slots packed in one argument
+//   NUMLIFT_INTERNAL(number, NAME)
+//     the interpreter's own
+//   NUMLIFT_ALIAS(canonical, base canonical, argument)
+//     a meaning spelled as an argument of another
 #pragma once
 
 #include "numlift/frame_eval/bytecode.h"
@@ -33,21 +35,28 @@ enum class Operand : uint8_t {
   kCompare,         // packed differently in each version: compare_argument()
   kMapping,         // bit 0: flag
   kAssertionError,  // no argument; stands for the constant AssertionError
+  kCommonConstant,  // index into the interpreter's own constants
+  kSmallInt,        // the constant itself
 };
 
 // Which of the rows that share a canonical instruction, and what its flags are.
 enum class Form : uint8_t {
   kPlain,
-  kForward,        // a jump to a later instruction
-  kBackward,       // flag: a jump to this or an earlier one
-  kBackwardQuiet,  // flag, flag2: the same without a check for signals
-  kMethod,         // flag: an attribute load that pushes two
-  kChecked,        // flag2: a local load that may find the slot unset
-  kAssertionError,
+  kForward,         // a jump to a later instruction
+  kBackward,        // flag: a jump to this or an earlier one
+  kBackwardQuiet,   // flag, flag2: the same without a check for signals
+  kMethod,          // flag: an attribute load that pushes two
+  kChecked,         // flag2: a local load that may find the slot unset
+  kBorrowed,        // a local load that the interpreter knows to be short-lived; never written
+  kCommonConstant,  // a constant that is not in co_consts: an object of the interpreter's
+  kSmallInt,        // the same: an int from 0 to 255
+  kMappingSlot,     // flag2: a call that always has a place for its ** mapping
+  kNotTaken,        // flag: a Nop that marks the path of a conditional jump
   kFused,
-  kPrefix,    // EXTENDED_ARG
-  kDropped,   // PRECALL: written again before each call
-  kInternal,  // never in co_code
+  kFusedBorrowed,  // never written
+  kPrefix,         // EXTENDED_ARG
+  kDropped,        // PRECALL: written again before each call
+  kInternal,       // never in co_code
 };
 inline constexpr int kFormCount = static_cast<int>(Form::kInternal) + 1;
 
@@ -60,6 +69,10 @@ struct OpcodeRow {
   Operand operand;
   Form form;
 };
+
+constexpr bool is_fused(const OpcodeRow& row) {
+  return row.form == Form::kFused || row.form == Form::kFusedBorrowed;
+}
 
 struct AliasRow {
   Instr instr;
@@ -93,6 +106,9 @@ struct Spelling {
 };
 Spelling spell(const Instruction& instruction, int32_t index);
 
+// The greatest constant of Operand::kSmallInt.
+inline constexpr int kMostSmallInt = 255;
+
 // COMPARE_OP's packed argument.
 int32_t compare_argument(int32_t comparison, bool as_bool);
 void read_compare_argument(uint32_t argument, Instruction& into);
@@ -102,7 +118,7 @@ void read_compare_argument(uint32_t argument, Instruction& into);
 uint32_t raw_argument(const OpcodeRow& row, const Instruction& instruction, uint32_t index);
 
 // Behind FOR_ITER's raw target stand instructions that an exhausted iterator skips (END_FOR, then
-// POP_TOP on 3.13): how many units of them.
+// POP_TOP on 3.13, POP_ITER on 3.14): how many units of them.
 extern const int kForIterSkip;
 // Closure cells are read by LOAD_FAST (3.13 on) instead of LOAD_CLOSURE.
 extern const bool kClosuresAreFastLoads;

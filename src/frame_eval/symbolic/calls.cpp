@@ -273,6 +273,10 @@ Sym call_value(Interpreter& interpreter, const Sym& callable, CallArguments argu
       if (auto* marked = dynamic_cast<MarkedValue*>(callable.get())) {
         return call_marked_value(interpreter, *marked, std::move(arguments));
       }
+      if (auto* enter = dynamic_cast<ErrstateEnter*>(callable.get())) {
+        enter->state->enter(interpreter.tracer);
+        return interpreter.none();
+      }
       if (auto* exit = dynamic_cast<ErrstateExit*>(callable.get())) {
         exit->state->exit(interpreter.tracer);
         return interpreter.none();

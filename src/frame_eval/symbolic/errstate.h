@@ -23,6 +23,13 @@ struct ErrstateExit : IteratorValue {
   std::shared_ptr<ErrstateValue> state;
 };
 
+// Its __enter__, where a `with` calls that in a step of its own.
+struct ErrstateEnter : IteratorValue {
+  explicit ErrstateEnter(std::shared_ptr<ErrstateValue> state) : state(std::move(state)) {}
+  Sym next(Tracer&) override { throw_break("would_raise", "next() of a method"); }
+  std::shared_ptr<ErrstateValue> state;
+};
+
 Sym make_errstate(Interpreter& interpreter, const CallArguments& arguments);
 
 }  // namespace numlift::frame_eval

@@ -1,6 +1,8 @@
 // Frames and the binding of arguments to parameters.
 #include "symbolic/frame.h"
 
+#include <algorithm>
+
 #include "numlift/py/py_error.h"
 #include "numlift/support/check.h"
 #include "symbolic/tracer.h"

@@ -8,13 +8,33 @@ namespace numlift::frame_eval {
 
 namespace {
 
-void before_with(Interpreter& interpreter, Frame& frame, const Instruction&) {
+std::shared_ptr<ErrstateValue> pop_manager(Frame& frame) {
   Sym manager = frame.pop();
   auto state = std::dynamic_pointer_cast<ErrstateValue>(manager);
   if (!state) throw_break("unsupported_value", fmt::format("with on a {}", type_name(manager)));
+  return state;
+}
+
+void before_with(Interpreter& interpreter, Frame& frame, const Instruction&) {
+  auto state = pop_manager(frame);
   frame.push(std::make_shared<ErrstateExit>(state));
   state->enter(interpreter.tracer);
   frame.push(interpreter.none());
+}
+
+// From 3.14 on: a method and its self-or-NULL, which a Call then takes.
+void load_special(Interpreter&, Frame& frame, const Instruction& instruction) {
+  constexpr int kEnter = 0, kExit = 1;
+  if (instruction.arg != kEnter && instruction.arg != kExit) {
+    throw_break("unsupported_instruction", "async with");
+  }
+  auto state = pop_manager(frame);
+  if (instruction.arg == kEnter) {
+    frame.push(std::make_shared<ErrstateEnter>(state));
+  } else {
+    frame.push(std::make_shared<ErrstateExit>(state));
+  }
+  frame.push(null_value());
 }
 
 void raise_varargs(Interpreter&, Frame& frame, const Instruction& instruction) {
@@ -39,6 +59,7 @@ void install_exception(HandlerTable& table) {
     table[static_cast<size_t>(op)] = handler;
   };
   set(Instr::kBeforeWith, before_with);
+  set(Instr::kLoadSpecial, load_special);
   set(Instr::kRaiseVarargs, raise_varargs);
   set(Instr::kReraise, reraise);
 }

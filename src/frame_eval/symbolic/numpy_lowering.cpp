@@ -119,11 +119,7 @@ std::optional<Op> native_op(const std::string& name, const LoopTypes& loop) {
   return op;
 }
 
-bool native_reduction(Op op, DType dtype) {
-  // LLVM 19 aborts the process on the truth of half-precision vectors: NumPy does these.
-  if (dtype == DType::kFloat16 && (op == Op::kReduceAll || op == Op::kReduceAny)) return false;
-  return codegen::native_supports(op, dtype);
-}
+bool native_reduction(Op op, DType dtype) { return codegen::native_supports(op, dtype); }
 
 namespace {
 

@@ -1,5 +1,7 @@
 #include "symbolic/operators.h"
 
+#include <algorithm>
+
 #include "numlift/py/py_error.h"
 #include "symbolic/containers.h"
 #include "symbolic/pure.h"

@@ -1,5 +1,8 @@
 #include "symbolic/python_scalars.h"
 
+#include <algorithm>
+#include <cmath>
+
 #include "numlift/graph/scalar.h"
 #include "numlift/py/py_error.h"
 #include "symbolic/operators.h"
@@ -300,21 +303,45 @@ std::optional<Sym> float_binary(Interpreter& interpreter, int nb_op, const Sym& 
   });
 }
 
+// CPython 3.14 lets a real operand be real: `2.0 + z` keeps z's imaginary part, where versions
+// before add 0.0 to it, which makes -0.0 positive. It also repairs infinite products. Python itself
+// is asked.
+bool keeps_reals_real() {
+  static const bool keeps = [] {
+    Ref zero = checked(PyFloat_FromDouble(0.0)),
+        complex = checked(PyComplex_FromDoubles(0.0, -0.0));
+    return std::signbit(
+        PyComplex_ImagAsDouble(checked(PyNumber_Add(zero.get(), complex.get())).get()));
+  }();
+  return keeps;
+}
+
+// The operands of a sum or difference. A real one gets the imaginary part that leaves the other's
+// as Python does: 0.0 up to 3.13; later -0.0, except on the right of a minus.
+NodeId term_operand(Interpreter& interpreter, const Sym& number, bool subtracted) {
+  const NodeId node = complex_operand(interpreter, number);
+  if (is_complex(dtype_of_number(number)) || subtracted || !keeps_reals_real()) return node;
+  return scalar_node(interpreter, Op::kConjugate, {node}, DType::kComplex128, kFpNone);
+}
+
 std::optional<Sym> complex_binary(Interpreter& interpreter, int nb_op, const Sym& a, const Sym& b) {
-  // Up to CPython 3.13 a real operand is made complex first, as here.
   Op op;
   if (nb_op == kNbAdd) {
     op = Op::kAdd;
   } else if (nb_op == kNbSubtract) {
     op = Op::kSubtract;
-  } else if (nb_op == kNbMultiply) {
+  } else if (nb_op == kNbMultiply && !keeps_reals_real()) {
     op = Op::kMultiply;
   } else {
     return std::nullopt;
   }
-  const NodeId node = scalar_node(
-      interpreter, op, {complex_operand(interpreter, a), complex_operand(interpreter, b)},
-      DType::kComplex128, kFpNone);
+  const bool subtracts = op == Op::kSubtract;
+  const std::vector<NodeId> operands =
+      op == Op::kMultiply
+          ? std::vector{complex_operand(interpreter, a), complex_operand(interpreter, b)}
+          : std::vector{term_operand(interpreter, a, false),
+                        term_operand(interpreter, b, subtracts)};
+  const NodeId node = scalar_node(interpreter, op, operands, DType::kComplex128, kFpNone);
   return computed(interpreter, node, {a, b}, [nb_op](std::span<const Ref> values) {
     return python_binary(nb_op, values[0], values[1]);
   });

@@ -1,6 +1,7 @@
 // The generator: a pool of nodes that may be read, grown by random operations.
 #include "codegen/random_graph.h"
 
+#include <algorithm>
 #include <random>
 
 #include "numlift/graph/builder.h"

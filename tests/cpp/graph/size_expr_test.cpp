@@ -1,5 +1,6 @@
 #include "numlift/graph/size_expr.h"
 
+#include <algorithm>
 #include <random>
 
 #include <gtest/gtest.h>

@@ -31,6 +31,12 @@ def compare(got, expected, path="result"):
         # Powers and transcendental functions may differ in the last bits.
         np.testing.assert_allclose(got, expected, rtol=1e-15, atol=0, err_msg=path)
         assert np.signbit(got) == np.signbit(expected), path
+    elif isinstance(expected, complex):
+        for part in ("real", "imag"):
+            ours, pythons = getattr(got, part), getattr(expected, part)
+            # The sign of a NaN means nothing.
+            if not (np.isnan(ours) and np.isnan(pythons)):
+                compare(ours, pythons, f"{path}.{part}")
     elif type(expected).__module__.startswith(("test_", "tests.")) and hasattr(expected, "__dict__"):
         compare(vars(got), vars(expected), path)
     else:

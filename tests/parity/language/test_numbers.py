@@ -155,5 +155,19 @@ def test_complex_argument():
     same(lambda a, z: (a * z, z + 1, z * 2.0, z - 1j, -z), (x, 1 + 2j), (x, -0.5j))
 
 
+COMPLEX = [0j, complex(-0.0, -0.0), 1.5 - 2j, complex(math.inf, -0.0), complex(math.nan, 1.0), complex(-0.0, math.inf)]
+
+
+@pytest.mark.parametrize("op", ["+", "-", "*"])
+def test_two_numbers_one_complex(op):
+    """Zeros and infinities show whether a real operand is made complex first, as up to CPython 3.13."""
+    f = binary(op)
+    reals = [0.0, -0.0, 2.5, math.inf, 3, -1, True]
+    pairs = [(p, q) for p in COMPLEX for q in reals + COMPLEX]
+    pairs += [(q, p) for p in COMPLEX for q in reals]
+    with nl.config.patch(recompile_limit=1000):
+        same(f, *pairs, whole=None)
+
+
 def test_numpy_scalar_and_python_number():
     same(lambda a, n: (a.sum() * n, float(a.sum()) * n, a[0] + n, n - a.max()), (x, 3), (x, 2.5))

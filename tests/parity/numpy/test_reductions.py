@@ -52,6 +52,20 @@ def test_methods_and_functions_agree(name):
         check(lambda x: getattr(x[0, 0], name)(), data(dtype, 3, 4), ulp=tolerance(name, dtype), native=False)
 
 
+@pytest.mark.parametrize("dtype", "fdbD")
+@pytest.mark.parametrize("axis", [None, 0, 1])
+def test_reductions_of_several_kinds_share_a_loop(dtype, axis):
+    # Sums of floats go by blocks of some thousand elements, the others in the same loop do not.
+    def function(x):
+        return np.sum(x * x, axis=axis), np.any(x, axis=axis), np.max(x, axis=axis), np.argmin(x, axis=axis), np.prod(np.sign(x), axis=axis)
+
+    for shape in ((2, 5000), (5000, 2), (3, 7)):
+        x = data(dtype, *shape)
+        x[0, 1] = 100
+        x[1, 0] = -100
+        check(function, x, ulp=64, native=False)
+
+
 @pytest.mark.parametrize("name", ["sum", "prod", "mean", "var", "std"])
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_the_dtype_argument(name, dtype):

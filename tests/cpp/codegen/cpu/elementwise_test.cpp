@@ -2,6 +2,7 @@
 // strided, reversed and broadcast operands, special values, and restarts exactly when expected.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cfenv>
 #include <cstring>
 #include <random>

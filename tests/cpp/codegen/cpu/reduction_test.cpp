@@ -2,6 +2,7 @@
 // as columns, parallel chunks.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <complex>
 #include <cstring>
