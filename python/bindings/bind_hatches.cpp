@@ -3,6 +3,7 @@
 #include "numlift/frame_eval/compiled_callees.h"
 #include "numlift/frame_eval/marks.h"
 #include "numlift/frame_eval/compiled_function.h"
+#include "numlift/support/options.h"
 
 namespace py = pybind11;
 
@@ -58,6 +59,7 @@ void bind_hatches(py::module_& module) {
   module.def("is_marked", [](const py::object& callable) {
     return frame_eval::find_mark(callable.ptr()) != nullptr;
   });
+  module.def("checks_escape_hatches", [] { return options().check_escape_hatches.load(); });
   module.def("drop_entries", &frame_eval::drop_entries);
   module.def("mark_axes", [](const py::object& array, uint64_t fixed, uint64_t dynamic) {
     frame_eval::mark_axes(array.ptr(), {fixed, dynamic});

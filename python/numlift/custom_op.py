@@ -18,7 +18,7 @@ import threading
 
 import numpy as np
 
-from . import _core, config
+from . import _core
 from ._core import EscapeHatchError
 from .fake_array import FakeArray
 from .hatches import arrays_in, same_value
@@ -95,9 +95,12 @@ class CustomOp:
         for one in mutates_args:
             if one not in parameters:
                 raise ValueError(f"operator {name}: mutates_args names {one!r}, which is no parameter")
+        self._keyword_only = tuple(
+            one.name for one in self._signature.parameters.values() if one.kind is one.KEYWORD_ONLY
+        )
         self._mutated = tuple(i for i, one in enumerate(parameters) if one in mutates_args)
         self._fake = self.backward = self.setup_context = self.vmap = None
-        self._promised = {}  # what the shape function said, by what it was told
+        self._promised = {}  # kinds of results that are as promised, by kind of arguments
         functools.update_wrapper(self, fn)
 
     def __repr__(self):
@@ -138,9 +141,11 @@ class CustomOp:
     # ------------------------------------------------------------ calls
 
     def __call__(self, *args, **kwargs):
-        bound = self._signature.bind(*args, **kwargs)
-        bound.apply_defaults()
-        return self._run(*bound.arguments.values())
+        if kwargs or len(args) != len(self._kinds) or self._keyword_only:
+            bound = self._signature.bind(*args, **kwargs)
+            bound.apply_defaults()
+            args = bound.arguments.values()
+        return self._run(*args)
 
     def _check_arguments(self, args):
         for (name, kind), value in zip(self._kinds.items(), args):
@@ -155,18 +160,13 @@ class CustomOp:
 
     def _call(self, args):
         """fn(*args), with one argument for each parameter."""
-        positional, keywords = [], {}
-        for parameter, value in zip(self._signature.parameters.values(), args):
-            if parameter.kind is parameter.KEYWORD_ONLY:
-                keywords[parameter.name] = value
-            else:
-                positional.append(value)
-        return positional, keywords
+        count = len(args) - len(self._keyword_only)
+        return args[:count], dict(zip(self._keyword_only, args[count:]))
 
     def _run(self, *args):
         self._check_arguments(args)
         positional, keywords = self._call(args)
-        if not config.check_escape_hatches:
+        if not _core.checks_escape_hatches():
             return self._fn(*positional, **keywords)
         names = list(self._signature.parameters)
         watched = [
@@ -231,18 +231,19 @@ class CustomOp:
                 if np.may_share_memory(array, given):
                     raise EscapeHatchError(f"{self._qualname}: {path} shares memory with an argument")
         key = _kind_key(args)
-        promised = self._promised.get(key) if key is not None else None
-        if promised is None:
-            promised = _kind_text(self._promise([_fake(value) for value in args]))
-            if key is not None:
-                if len(self._promised) >= _KNOWN_RESULTS:
-                    self._promised.clear()
-                self._promised[key] = promised
-        found = _kind_text(result)
-        if found != promised:
+        found = _result_kind(result)
+        if key is not None and self._promised.get(key) == found:
+            return
+        promise = self._promise([_fake(value) for value in args])
+        if _result_kind(promise) != found:
             raise EscapeHatchError(
-                f"{self._qualname} returned {found}, and its shape function promised {promised}"
+                f"{self._qualname} returned {_kind_text(result)}, "
+                f"and its shape function promised {_kind_text(promise)}"
             )
+        if key is not None:
+            if len(self._promised) >= _KNOWN_RESULTS:
+                self._promised.clear()
+            self._promised[key] = found
 
 
 def _fake(value):
@@ -282,6 +283,18 @@ def _kind_key(value):
     if value is None or isinstance(value, (bool, int, float, complex, str, bytes)):
         return (type(value), repr(value))
     return None
+
+
+def _result_kind(value):
+    """Equal for results of one structure, and of the same dtypes and shapes."""
+    if isinstance(value, (np.ndarray, FakeArray)):
+        is_scalar = isinstance(value, FakeArray) and value.is_scalar
+        return (np.generic, value.dtype) if is_scalar else (np.ndarray, value.dtype, value.shape)
+    if isinstance(value, np.generic):
+        return (np.generic, value.dtype)
+    if isinstance(value, (tuple, list)):
+        return (type(value), *map(_result_kind, value))
+    return type(value)
 
 
 def _kind_text(value):
