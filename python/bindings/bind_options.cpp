@@ -3,6 +3,7 @@
 #include <string>
 
 #include "bindings.h"
+#include "numlift/frame_eval/compiled_function.h"
 #include "numlift/support/check.h"
 #include "numlift/support/log.h"
 #include "numlift/support/options.h"
@@ -30,6 +31,8 @@ py::object option_value(const std::string& name) {
 void change_option(const std::string& name, const std::string& value) {
   if (const std::string error = set_option(name, value); !error.empty())
     throw py::value_error(error);
+  // What is compiled depends on these, and no guard looks at them.
+  if (name == "trace_numpy" || name == "check_escape_hatches") frame_eval::drop_entries();
 }
 
 // `sink` is called as sink(channel, text), with the GIL, from whichever thread logs; it is kept for

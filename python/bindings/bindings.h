@@ -21,6 +21,7 @@ auto with_python_errors(Function&& function) {
 
 void bind_bytecode(pybind11::module_& module);
 void bind_compile(pybind11::module_& module);
+void bind_hatches(pybind11::module_& module);
 void bind_options(pybind11::module_& module);
 void bind_trace(pybind11::module_& module);
 

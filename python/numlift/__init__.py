@@ -14,13 +14,21 @@ import sys
 import numpy  # noqa: F401  (before the extension, which loads its C API)
 
 from . import _core
-from ._core import Unsupported, get_num_threads, list_backends, reset, set_num_threads
+from ._core import EscapeHatchError, Unsupported, get_num_threads, list_backends, reset, set_num_threads
 from . import _logging, config
+from .hatches import *  # noqa: F403
+from . import hatches as _hatches
+from .custom_op import custom_op
 
 __all__ = [
+    *_hatches.__all__,
+    "EscapeHatchError",
     "Unsupported",
     "compile",
+    "compiler",
     "config",
+    "cpp_extension",
+    "custom_op",
     "get_num_threads",
     "list_backends",
     "reset",
@@ -44,11 +52,14 @@ def compile(fn=None, *, fullgraph=False, dynamic=None, backend="llvm"):
     Usable as a decorator, bare or with keywords. What cannot be compiled runs in CPython and NumPy as
     before; with fullgraph=True it raises `numlift.Unsupported` instead.
 
-    dynamic=False: sizes and int arguments are constants of the compiled code.
+    dynamic=False: sizes and int arguments are constants of the compiled code. True: they never are,
+    unless the code branches on them. None: as config.dynamic_shapes says.
     backend: one of list_backends(): "llvm"; "graph" and "eager" run the captured graph, with and
     without passes, node by node with NumPy.
     """
     _core.check_backend(backend)
+    if dynamic is not None and not isinstance(dynamic, bool):
+        raise TypeError(f"dynamic is True, False or None, not {dynamic!r}")
     if fn is None:
         return functools.partial(compile, fullgraph=fullgraph, dynamic=dynamic, backend=backend)
     if isinstance(fn, (staticmethod, classmethod)):
@@ -58,9 +69,14 @@ def compile(fn=None, *, fullgraph=False, dynamic=None, backend="llvm"):
         raise TypeError(f"numlift.compile takes a callable, not {type(fn).__name__}")
     if config.disable:
         return fn
+    if dynamic is None and not config.dynamic_shapes:
+        dynamic = False
     compiled = _core.compile(fn, fullgraph=bool(fullgraph), dynamic=dynamic, backend=backend)
     if isinstance(fn, _core.CompiledFunction):
         fn = fn.__wrapped__
     # The state of a callable object is its own; functions hand their attributes on.
     updated = ("__dict__",) if hasattr(fn, "__code__") else ()
     return functools.update_wrapper(compiled, fn, updated=updated)
+
+
+from . import compiler, cpp_extension  # noqa: E402  (they need what is above)

@@ -160,10 +160,13 @@ Entry* compile_call(FunctionState* state, Site* site, const guards::CallInputs& 
   if (!may_compile(state, site, call)) return nullptr;
 
   const auto start = std::chrono::steady_clock::now();
+  const uint64_t drops = drop_count();
   const Ref function = Ref::create(reinterpret_cast<PyObject*>(state->function));
   ++state->stats.compiles;
   auto traced = trace_call({function, site->frames.empty() ? nullptr : &site->frames}, call);
   const double trace_ms = milliseconds_since(start);
+  // What the trace relied on, beside its guards, has changed meanwhile.
+  if (drop_count() != drops) return nullptr;
   const auto report_break = [&](const BreakInfo& info, const char* what) {
     if (log_enabled(LogChannel::breaks)) log(LogChannel::breaks, break_message(info, what));
   };

@@ -34,6 +34,7 @@ struct CompiledFunction {
 
 PyTypeObject* type_object = nullptr;  // kept for the process
 FunctionState* all_states = nullptr;
+uint64_t drops = 0;
 
 FunctionState& state_of(BorrowedRef self) {
   return *reinterpret_cast<CompiledFunction*>(self.get())->state;
@@ -96,6 +97,7 @@ PyObject* call_compiled(PyObject* self, PyObject* const* args, size_t nargsf,
   Found found = Found::kCPython;
   PyObject* result = nullptr;
   if (function != nullptr && !state.plain && !options().disable &&
+      current_stance.load(std::memory_order_relaxed) != Stance::kForceEager &&
       !numlift_is_watched(reinterpret_cast<PyCodeObject*>(function->func_code))) {
     const Py_ssize_t nargs = PyVectorcall_NARGS(nargsf);
     const Signature& signature = state.signature;
@@ -356,13 +358,19 @@ std::vector<EntryInfo> entries_of(BorrowedRef compiled) {
 
 int break_count_of(BorrowedRef compiled) { return state_of(compiled).break_count; }
 
-void reset_all() {
+uint64_t drop_count() { return drops; }
+
+void drop_entries() {
+  ++drops;
   std::vector<std::unique_ptr<Entry>> dropped;
   for (FunctionState* state = all_states; state != nullptr; state = state->next) {
     for (auto& entry : state->take_entries()) dropped.push_back(std::move(entry));
     if (state->function != nullptr) state->code = Ref();  // the next call looks at it afresh
   }
-  dropped.clear();
+}
+
+void reset_all() {
+  drop_entries();
   numpy_shim::pool_release();
 }
 

@@ -1,5 +1,6 @@
 #include "entry.h"
 
+#include <algorithm>
 #include <chrono>
 
 #include "numlift/graph/pass.h"
@@ -20,9 +21,11 @@ std::vector<guards::InputSource> input_sources(const std::vector<InputSpec>& inp
 }
 
 // dynamic=False: each size and int must be what it was.
-void fix_sizes(const std::vector<Symbol>& symbols, std::vector<SizeGuard>* guards) {
+void fix_sizes(const std::vector<Symbol>& symbols, const std::vector<SymbolId>& dynamic,
+               std::vector<SizeGuard>* guards) {
   for (uint32_t i = 0; i < symbols.size(); ++i) {
     if (symbols[i].kind != SymbolKind::kDim && symbols[i].kind != SymbolKind::kInt) continue;
+    if (std::find(dynamic.begin(), dynamic.end(), SymbolId{i}) != dynamic.end()) continue;
     guards->push_back({SizeGuard::Relation::kEqual, SizeExpr::symbol(SymbolId{i}),
                        SizeExpr(symbols[i].hint), "dynamic=False fixes sizes"});
   }
@@ -55,7 +58,8 @@ Entry::Entry(TraceResult trace, const CompileOptions& options, numpy_shim::ErrSt
       results_(std::move(trace.results)),
       externs_(std::move(trace.externs)),
       graph_(std::move(trace.graph)) {
-  if (options.dynamic == false) fix_sizes(graph_.symbols, &graph_.size_guards);
+  if (options.dynamic == false)
+    fix_sizes(graph_.symbols, trace.dynamic_symbols, &graph_.size_guards);
   guards_ = std::make_unique<guards::GuardSet>(std::move(trace.guards), input_sources(inputs_),
                                                graph_.symbols, graph_.size_guards, now);
   note_owned();

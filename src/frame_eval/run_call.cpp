@@ -9,6 +9,7 @@
 
 #include "cpython/thread_state.h"
 #include "left_values.h"
+#include "numlift/frame_eval/marks.h"
 #include "numlift/py/py_error.h"
 #include "numlift/support/log.h"
 #include "numlift/support/options.h"
@@ -134,6 +135,17 @@ struct Entered {
   Entry* entry = nullptr;
 };
 
+void fail_to_recompile(const Site& site, const guards::CallInputs& call) {
+  std::string why = "nothing is compiled yet";
+  if (!site.entries.empty()) {
+    why = site.entries.front()->guards().explain_miss(call);
+    if (why.empty()) why = "np.errstate is another";
+  }
+  PyErr_Format(PyExc_RuntimeError,
+               "%s would be compiled, and numlift's stance is \"fail_on_recompile\": %s",
+               site.name.c_str(), why.c_str());
+}
+
 // Entries in order of use; none: a new one.
 Step enter(FunctionState& state, Site& site, const guards::CallInputs& call, Values* results,
            Entered* entered) {
@@ -167,6 +179,12 @@ Step enter(FunctionState& state, Site& site, const guards::CallInputs& call, Val
   }
   ++state.stats.misses;
   if (is_tracing()) return Step::kCPython;
+  const Stance stance = current_stance.load(std::memory_order_relaxed);
+  if (stance == Stance::kEagerOnRecompile) return Step::kCPython;
+  if (stance == Stance::kFailOnRecompile) {
+    fail_to_recompile(site, call);
+    return Step::kError;
+  }
   Entry* entry = compile_call(&state, &site, call, errstate);
   if (entry == nullptr) return PyErr_Occurred() != nullptr ? Step::kError : Step::kCPython;
   if (holds(entry)) return run(entry);
@@ -184,7 +202,7 @@ Step enter_safely(FunctionState& state, Site& site, const guards::CallInputs& ca
     return enter(state, site, call, results, entered);
   } catch (const PyError&) {
     // An interrupt or an exit is the user's; any other Python error here is our own fault.
-    if (!PyErr_ExceptionMatches(PyExc_Exception)) return Step::kError;
+    if (must_reach_user()) return Step::kError;
     PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
     PyErr_Fetch(&type, &value, &traceback);
     PyErr_NormalizeException(&type, &value, &traceback);

@@ -1,6 +1,7 @@
 // A run's scratch memory and the call-backs of the native function.
 #include "run_frame.h"
 
+#include "numlift/frame_eval/marks.h"
 #include "numlift/numpy_shim/allocator.h"
 #include "numlift/py/py_error.h"
 
@@ -32,7 +33,7 @@ struct HostCallbacks {
     } catch (const PyError&) {
       // What CPython would raise, it raises when it runs the call. Only what is no answer to the
       // call (an interrupt, an exit) stays set and is handed on.
-      if (PyErr_ExceptionMatches(PyExc_Exception)) PyErr_Clear();
+      if (!must_reach_user()) PyErr_Clear();
       return 1;
     } catch (...) {
       frame->failure = std::current_exception();

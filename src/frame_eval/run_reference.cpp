@@ -2,6 +2,7 @@
 // more, stored inputs are written back, and outputs that look at their memory are made views of it.
 #include "run_reference.h"
 
+#include "numlift/frame_eval/marks.h"
 #include "numlift/numpy_shim/errstate.h"
 #include "numlift/numpy_shim/numpy.h"
 #include "numlift/numpy_shim/run_graph.h"
@@ -48,7 +49,7 @@ Outcome run_reference(const Graph& graph, const std::vector<InputSpec>& inputs,
     for (NodeId id : graph.mutated_inputs) mutated.push_back(runner.value(id));
     for (NodeId id : graph.outputs) (void)runner.value(id);
   } catch (const PyError&) {
-    if (!PyErr_ExceptionMatches(PyExc_Exception)) return Outcome::kError;
+    if (must_reach_user()) return Outcome::kError;
     PyErr_Clear();
     return Outcome::kRestart;
   }

@@ -3,6 +3,7 @@
 
 #include "numlift/py/python.h"
 
+#include <atomic>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -56,5 +57,17 @@ int break_count_of(BorrowedRef compiled);
 
 // Drops all entries of all compiled functions and the memory kept for reuse.
 void reset_all();
+// The entries only. A trace that is on its way gives none.
+void drop_entries();
+uint64_t drop_count();
+
+// What compiled functions do in the whole process (numlift.set_stance).
+enum class Stance : uint8_t {
+  kDefault,
+  kForceEager,        // every call runs plainly
+  kEagerOnRecompile,  // what no entry meets runs plainly
+  kFailOnRecompile,   // … raises
+};
+inline std::atomic<Stance> current_stance{Stance::kDefault};
 
 }  // namespace numlift::frame_eval

@@ -100,7 +100,8 @@ struct TraceResult {
   std::vector<RecipeNode> recipe;
   std::vector<uint32_t> results;      // nodes of the recipe: what the call returns, or see `exit`
   std::vector<ExternRecipe> externs;  // by index into Graph::externs
-  std::optional<TraceExit> exit;      // null: the call returns
+  std::vector<SymbolId> dynamic_symbols;  // not to be fixed by dynamic=False
+  std::optional<TraceExit> exit;          // null: the call returns
 };
 
 struct TraceBreak {

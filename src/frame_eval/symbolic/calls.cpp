@@ -4,6 +4,7 @@
 #include "symbolic/builtins.h"
 #include "symbolic/containers.h"
 #include "symbolic/errstate.h"
+#include "symbolic/hatch_calls.h"
 #include "symbolic/iterators.h"
 #include "symbolic/named_tuples.h"
 #include "symbolic/numpy_calls.h"
@@ -14,19 +15,6 @@
 namespace numlift::frame_eval {
 
 using guards::Source;
-
-namespace {
-
-// How a call of an unknown builtin is reported: "builtin: print [str] False".
-std::string builtin_text(const std::string& name, const CallArguments& arguments) {
-  std::string types;
-  for (const Sym& argument : arguments.positional) {
-    if (!types.empty()) types += ", ";
-    types += type_name(argument);
-  }
-  return fmt::format("builtin: {} [{}] {}", name, types,
-                     arguments.keywords.empty() ? "False" : "True");
-}
 
 std::string callable_text(BorrowedRef callable) {
   Ref name = Ref::steal(PyObject_GetAttrString(callable.get(), "__qualname__"));
@@ -39,6 +27,19 @@ std::string callable_text(BorrowedRef callable) {
     text = utf8_text(module) + "." + text;
   }
   return text;
+}
+
+namespace {
+
+// How a call of an unknown builtin is reported: "builtin: print [str] False".
+std::string builtin_text(const std::string& name, const CallArguments& arguments) {
+  std::string types;
+  for (const Sym& argument : arguments.positional) {
+    if (!types.empty()) types += ", ";
+    types += type_name(argument);
+  }
+  return fmt::format("builtin: {} [{}] {}", name, types,
+                     arguments.keywords.empty() ? "False" : "True");
 }
 
 Sym run_frame(Interpreter& interpreter, std::unique_ptr<Frame> frame) {
@@ -230,6 +231,7 @@ Sym call_python_function(Interpreter& interpreter, const Sym& function, CallArgu
   if (!(reinterpret_cast<PyCodeObject*>(code.get())->co_flags & CO_OPTIMIZED)) {
     throw_break("unsupported_call", "a function without fast locals");
   }
+  if (is_code_of_marked(code)) real_object(interpreter, function, "it is called");
   PyObject* defaults = PyFunction_GET_DEFAULTS(object.get());
   PyObject* kwdefaults = PyFunction_GET_KW_DEFAULTS(object.get());
   const guards::SourcePtr source = function->source ? function->source : Source::constant(object);
@@ -254,6 +256,9 @@ Sym call_python_function(Interpreter& interpreter, const Sym& function, CallArgu
 }
 
 Sym call_value(Interpreter& interpreter, const Sym& callable, CallArguments arguments) {
+  if (const MarkEntry* mark = mark_of(interpreter, callable)) {
+    return call_marked(interpreter, callable, *mark, std::move(arguments));
+  }
   switch (callable->kind) {
     case SymKind::kFunction:
       return call_inside_function(interpreter, as<FunctionValue>(callable), std::move(arguments));
@@ -264,6 +269,9 @@ Sym call_value(Interpreter& interpreter, const Sym& callable, CallArguments argu
     case SymKind::kIterator:
       if (auto* partial = dynamic_cast<PartialValue*>(callable.get())) {
         return call_partial(interpreter, *partial, std::move(arguments));
+      }
+      if (auto* marked = dynamic_cast<MarkedValue*>(callable.get())) {
+        return call_marked_value(interpreter, *marked, std::move(arguments));
       }
       if (auto* enter = dynamic_cast<ErrstateEnter*>(callable.get())) {
         enter->state->enter(interpreter.tracer);

@@ -5,6 +5,8 @@
 
 namespace numlift::frame_eval {
 
+// "numpy.linalg.svd", for messages.
+std::string callable_text(BorrowedRef callable);
 Sym call_value(Interpreter& interpreter, const Sym& callable, CallArguments arguments);
 // A Python function from outside, called with these arguments.
 Sym call_python_function(Interpreter& interpreter, const Sym& function, CallArguments arguments);

@@ -35,9 +35,17 @@ Ref build(const ExternRecipe& recipe, uint32_t index, const std::vector<Ref>& op
       Ref step = build(recipe, node.children[2], operands);
       return checked(PySlice_New(start.get(), stop.get(), step.get()));
     }
+    case RecipeNode::Kind::kDict: {
+      Ref result = checked(PyDict_New());
+      for (size_t i = 0; i < node.children.size(); i += 2) {
+        const Ref key = build(recipe, node.children[i], operands);
+        check_status(PyDict_SetItem(result.get(), key.get(),
+                                    build(recipe, node.children[i + 1], operands).get()));
+      }
+      return result;
+    }
     case RecipeNode::Kind::kSource:
     case RecipeNode::Kind::kSet:
-    case RecipeNode::Kind::kDict:
     case RecipeNode::Kind::kNamedTuple:
     case RecipeNode::Kind::kCell:
     case RecipeNode::Kind::kFillCell:

@@ -8,6 +8,8 @@
 #include "numlift/support/options.h"
 #include "symbolic/limits.h"
 #include "numlift/numpy_shim/numpy.h"
+#include "numlift/frame_eval/marks.h"
+#include "symbolic/hatch_calls.h"
 #include "symbolic/numpy_calls.h"
 
 namespace numlift::frame_eval {
@@ -70,6 +72,9 @@ Sym Interpreter::run_root(BorrowedRef function, const guards::CallInputs& inputs
   auto frame = make_empty_frame(code, Ref::create(PyFunction_GET_GLOBALS(function.get())),
                                 open_closure(function, nullptr));
   tracer.set_location(frame->file, frame->name, code->co_firstlineno);
+  if (const MarkEntry* mark = find_mark(function); mark && mark->mark == Mark::kDisabled) {
+    throw_break("disabled", mark->text);
+  }
   Ref names = checked(PyCode_GetVarnames(code));
   const int plain = code->co_argcount + code->co_kwonlyargcount;
   const int extra = ((code->co_flags & CO_VARARGS) ? 1 : 0);
@@ -134,6 +139,7 @@ Sym Interpreter::resume(Frame& frame) {
     place_break(frame, &reason);
     throw;
   } catch (const PyError&) {
+    if (must_reach_user()) throw;
     // Only what Python itself does on real constants can fail so: the code raises there.
     PyErr_Clear();
     Break reason{"would_raise", "an operation on constants raises"};
@@ -443,6 +449,7 @@ std::variant<TraceResult, TraceBreak> trace_call(const TraceStart& start,
                                                  const guards::CallInputs& inputs) {
   std::optional<BreakInfo> why;
   int64_t stop_at = -1;
+  std::set<const void*> opaque;
   for (;;) {
     trace_clock() = 0;
     Tracer tracer(start.function, inputs);
@@ -450,6 +457,7 @@ std::variant<TraceResult, TraceBreak> trace_call(const TraceStart& start,
     try {
       Interpreter interpreter(tracer);
       interpreter.stop_at = stop_at;
+      interpreter.opaque = &opaque;
       try {
         return tracer.finish({start.frames == nullptr
                                   ? interpreter.run_root(start.function, inputs)
@@ -466,7 +474,10 @@ std::variant<TraceResult, TraceBreak> trace_call(const TraceStart& start,
       const bool is_earlier = stop_at < 0 || reason.clock < stop_at;
       if (reason.clock <= 0 || !is_earlier) return tracer.finish_break(reason);
       stop_at = reason.clock;
+    } catch (const Retrace&) {
+      PyErr_Clear();
     } catch (const PyError&) {
+      if (must_reach_user()) throw;
       PyErr_Clear();
       return tracer.finish_break({"would_raise", "an operation on constants raises"});
     } catch (const SizeOverflowError& error) {

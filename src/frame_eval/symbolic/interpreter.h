@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 
@@ -38,6 +39,11 @@ class Interpreter {
   int64_t stop_at = -1;
   // The frame whose call instruction is being carried out and has run nothing else yet.
   Frame* direct_caller = nullptr;
+  // Inside nonstrict_trace(): graph_break() does nothing.
+  int nonstrict_depth = 0;
+  // Functions under nonstrict_trace() that could not be traced into: each is one operation in the
+  // traces of this call. Null: none may be added.
+  std::set<const void*>* opaque = nullptr;
 
   // The call that is traced: `function` with its arguments bound already.
   Sym run_root(BorrowedRef function, const guards::CallInputs& inputs);

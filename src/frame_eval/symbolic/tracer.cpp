@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "numlift/frame_eval/marks.h"
 #include "numlift/numpy_shim/dtypes.h"
 #include "numlift/numpy_shim/numpy.h"
 #include "numlift/py/py_error.h"
@@ -29,9 +30,20 @@ Tracer::~Tracer() = default;
 
 // ---------------------------------------------------------------- nodes
 
+// An operation on arrays or NumPy's scalars; inputs are none yet.
+bool Tracer::is_numpys(Op op, const std::vector<NodeId>& operands, const Type& type) const {
+  if (op == Op::kPlaceholder || op == Op::kSizeValue) return false;
+  return type.value_kind != ValueKind::kPyScalar ||
+         std::any_of(operands.begin(), operands.end(),
+                     [&](NodeId id) { return type_of(id).value_kind != ValueKind::kPyScalar; });
+}
+
 NodeId Tracer::append(Op op, std::vector<NodeId> operands, Attr attr, Type type, AxisOrder order) {
   if (graph_.size() >= static_cast<size_t>(options().max_graph_nodes)) {
     throw_break("too_long", fmt::format("the graph has {} operations", graph_.size()));
+  }
+  if (!options().trace_numpy && is_numpys(op, operands, type)) {
+    throw_break("disabled", "numlift.config.trace_numpy is False: NumPy is left to NumPy");
   }
   Node node;
   node.op = op;
@@ -226,6 +238,15 @@ Sym Tracer::open_array(BorrowedRef object, SourcePtr source) {
   array_class.writeable = false;  // asked for only once the program stores to it
   state_->array_guards.push_back(state_->guards.size());
   state_->guards.push_back({source, guards::IsArray{array_class}, reason});
+  const AxisMarks marks = axis_marks(object);
+  for (size_t axis = 0; axis < rank; ++axis) {
+    const auto symbol = dims[axis].as_symbol();
+    if (!symbol) continue;
+    if ((marks.fixed >> axis) & 1) specialize(dims[axis], "numlift.mark_static fixes it");
+    if ((marks.dynamic >> axis) & 1) {
+      state_->dynamic.emplace_back(*symbol, fmt::format("axis {} of {}", axis, source->text()));
+    }
+  }
   return array;
 }
 

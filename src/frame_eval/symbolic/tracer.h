@@ -32,6 +32,15 @@ struct Break {
 // the operands' sizes (or 1) now is taken to be that size, which the program checks at run time.
 enum class ExternDims : uint8_t { kGuess, kUnknown };
 
+// What an extern call gives, where that is known without calling it.
+struct PromisedResult {
+  Ref now;  // a result of the kind, with the sizes that it has in this call; or null
+  // The same for other sizes, `sizes` by symbol: what equals a size of an operand in both is that
+  // size. Null: not known.
+  Ref varied;
+  std::vector<int64_t> sizes;
+};
+
 class Tracer {
  public:
   Tracer(BorrowedRef function, const guards::CallInputs& inputs);
@@ -87,7 +96,7 @@ class Tracer {
   // checks them.
   Sym extern_call(BorrowedRef callable, std::span<const Sym> args,
                   std::span<const std::pair<Ref, Sym>> kwargs, const std::string& name,
-                  ExternDims dims = ExternDims::kGuess);
+                  ExternDims dims = ExternDims::kGuess, const PromisedResult& promised = {});
 
   // ---- present values: what a value is in this very call (runs the graph's slow back end on the
   // prefix it needs). Nothing random, nothing with effects is ever run. Throws Break when not
@@ -110,6 +119,7 @@ class Tracer {
   Sym open_scalar(BorrowedRef scalar, guards::SourcePtr source, InputSpec::Kind kind, DType dtype);
   Sym open_int(BorrowedRef number, guards::SourcePtr source);
   Ref present_node(NodeId id);
+  bool is_numpys(Op op, const std::vector<NodeId>& operands, const Type& type) const;
   SymbolId new_symbol(SymbolKind kind, uint32_t input, uint32_t axis, int64_t hint);
   bool answer(SizeGuard::Relation relation, const SizeExpr& a, const SizeExpr& b, bool holds,
               const std::string& reason);

@@ -4,6 +4,7 @@
 // arguments; the program checks at run time that it is so again, and restarts in CPython when not.
 #include <algorithm>
 
+#include "numlift/frame_eval/marks.h"
 #include "numlift/numpy_shim/dtypes.h"
 #include "numlift/numpy_shim/numpy.h"
 #include "numlift/numpy_shim/run_graph.h"
@@ -80,7 +81,7 @@ class ExternCall {
       : tracer_(tracer), name_(std::move(name)), dims_(dims) {}
 
   Sym run(BorrowedRef callable, std::span<const Sym> args,
-          std::span<const std::pair<Ref, Sym>> kwargs) {
+          std::span<const std::pair<Ref, Sym>> kwargs, const PromisedResult& promised) {
     recipe_.callable = Ref::create(callable);
     for (const Sym& arg : args) recipe_.arguments.push_back(argument(arg));
     if (!kwargs.empty()) {
@@ -91,7 +92,8 @@ class ExternCall {
         recipe_.arguments.push_back(argument(kwargs[i].second));
       }
     }
-    Ref now = present_result();
+    promised_ = &promised;
+    const Ref now = promised.now ? promised.now : present_result();
     auto& state = *tracer_.state_;
     const auto call = static_cast<uint32_t>(state.externs.size());
     tracer_.graph_.externs.push_back({name_, true, true});
@@ -144,6 +146,14 @@ class ExternCall {
         break;
       case SymKind::kList:
         return container(RecipeNode::Kind::kList, static_cast<SequenceValue&>(*value).items);
+      case SymKind::kDict: {
+        std::vector<Sym> flat;
+        for (const auto& [key, item] : static_cast<DictValue&>(*value).items) {
+          flat.push_back(key);
+          flat.push_back(item);
+        }
+        return container(RecipeNode::Kind::kDict, flat);
+      }
       case SymKind::kSlice: {
         const auto& slice = static_cast<SliceValue&>(*value);
         return container(RecipeNode::Kind::kSlice, {slice.start, slice.stop, slice.step});
@@ -151,7 +161,6 @@ class ExternCall {
       case SymKind::kObject:
       case SymKind::kNull:
       case SymKind::kSet:
-      case SymKind::kDict:
       case SymKind::kFunction:
       case SymKind::kMethod:
       case SymKind::kCell:
@@ -185,19 +194,46 @@ class ExternCall {
     for (NodeId id : operands_) present_operands_.push_back(tracer_.present_node(id));
     SilencedNumpy silenced;
     Ref result = Ref::steal(call_extern(recipe_, present_operands_));
-    if (!result) throw_break("would_raise", fmt::format("{}: {}", name_, current_error_text()));
+    if (!result) {
+      if (must_reach_user()) throw PyError();
+      throw_break("would_raise", fmt::format("{}: {}", name_, current_error_text()));
+    }
     return result;
   }
 
-  SizeExpr result_dim(int64_t size, NodeId item, uint32_t axis) {
+  // The size of the same axis, counted from the end, in the varied result.
+  std::optional<int64_t> varied_size(const std::vector<int>& path, size_t axis) const {
+    Ref part = promised_->varied;
+    for (int index : path) {
+      if (part) part = checked(PySequence_GetItem(part.get(), index));
+    }
+    if (!part || !PyArray_Check(part.get())) return std::nullopt;
+    PyArrayObject* array = numpy_shim::as_array(part.get());
+    if (axis >= static_cast<size_t>(PyArray_NDIM(array))) return std::nullopt;
+    return PyArray_DIM(array, static_cast<int>(axis));
+  }
+
+  bool may_be(const SizeExpr& dim, int64_t size, std::optional<int64_t> varied) const {
+    if (tracer_.depends_on_extern(dim) || tracer_.hint(dim) != size) return false;
+    return !varied || dim.evaluate(promised_->sizes) == *varied;
+  }
+
+  SizeExpr result_dim(int64_t size, const std::vector<int>& path, size_t rank, NodeId item,
+                      uint32_t axis) {
     if (dims_ == ExternDims::kGuess) {
-      if (size == 1) return 1;
+      const auto varied = varied_size(path, axis);
+      if (size == 1 && (!varied || *varied == 1)) return 1;
+      // The same axis counted from the end is the likeliest, then any.
       for (NodeId id : operands_) {
-        const Type& type = tracer_.type_of(id);
-        // The same axis counted from the end is the likeliest, then any.
-        for (const SizeExpr& dim : type.dims) {
+        const auto& dims = tracer_.type_of(id).dims;
+        if (dims.size() + axis < rank || dims.size() + axis - rank >= dims.size()) continue;
+        const SizeExpr now = tracer_.simplify(dims[dims.size() + axis - rank]);
+        if (may_be(now, size, varied)) return now;
+      }
+      for (NodeId id : operands_) {
+        for (const SizeExpr& dim : tracer_.type_of(id).dims) {
           const SizeExpr now = tracer_.simplify(dim);
-          if (!tracer_.depends_on_extern(now) && tracer_.hint(now) == size) return now;
+          if (may_be(now, size, varied)) return now;
         }
       }
     }
@@ -252,8 +288,9 @@ class ExternCall {
       }
       std::vector<SizeExpr> dims;
       for (int axis = 0; axis < PyArray_NDIM(array); ++axis) {
-        dims.push_back(
-            result_dim(PyArray_DIM(array, axis), next_item, static_cast<uint32_t>(axis)));
+        dims.push_back(result_dim(PyArray_DIM(array, axis), *path,
+                                  static_cast<size_t>(PyArray_NDIM(array)), next_item,
+                                  static_cast<uint32_t>(axis)));
       }
       type = array_type(*dtype, std::move(dims));
     } else if (auto dtype = numpy_shim::dtype_of_scalar_class(Py_TYPE(object))) {
@@ -282,6 +319,7 @@ class ExternCall {
   Tracer& tracer_;
   std::string name_;
   ExternDims dims_;
+  const PromisedResult* promised_ = nullptr;
   ExternRecipe recipe_;
   std::vector<NodeId> operands_;
   std::vector<Ref> present_operands_;
@@ -290,8 +328,8 @@ class ExternCall {
 
 Sym Tracer::extern_call(BorrowedRef callable, std::span<const Sym> args,
                         std::span<const std::pair<Ref, Sym>> kwargs, const std::string& name,
-                        ExternDims dims) {
-  return ExternCall(*this, name, dims).run(callable, args, kwargs);
+                        ExternDims dims, const PromisedResult& promised) {
+  return ExternCall(*this, name, dims).run(callable, args, kwargs, promised);
 }
 
 Ref Tracer::present_node(NodeId id) {

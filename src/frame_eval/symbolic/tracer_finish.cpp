@@ -2,6 +2,7 @@
 // builds it; sizes that were found equal become structurally equal everywhere in the graph.
 #include <unordered_map>
 
+#include "numlift/frame_eval/marks.h"
 #include "numlift/py/py_error.h"
 #include "symbolic/builtins.h"
 #include "symbolic/tracer_state.h"
@@ -233,6 +234,14 @@ TraceResult Tracer::finish(const std::vector<Sym>& results) {
   builder.fill_cells();
   for (const auto& storage : state_->storages) {
     if (storage && storage->stored_to) graph_.mutated_inputs.push_back(storage->current);
+  }
+  for (const auto& [symbol, axis] : state_->dynamic) {
+    const SizeExpr now = simplify(SizeExpr::symbol(symbol));
+    if (now.is_constant()) {
+      raise_escape_hatch_error(fmt::format(
+          "{} is marked dynamic, but the code fixes its size to {}", axis, *now.constant()));
+    }
+    done.dynamic_symbols.push_back(symbol);
   }
   apply_merges();
   done.graph = std::move(graph_);

@@ -22,6 +22,7 @@ struct Tracer::State {
   std::vector<ExternRecipe> externs;
   std::vector<SizeExpr> merged;  // by SymbolId: what the symbol is known to equal
   std::vector<Ref> present;      // present values of nodes, as far as they were needed
+  std::vector<std::pair<SymbolId, std::string>> dynamic;  // marked so, and of which axis
   uint32_t location = 0;
 };
 
