@@ -30,6 +30,21 @@ def test_probe(group, probe, backend):
     check(group, probe, backend)
 
 
+def counted(x, n):
+    k = 0
+    while k < n:
+        x = x + 1
+        k += 1
+    return x
+
+
+@pytest.mark.xfail(strict=True, reason="the code generator recurses once for each operation of a chain")
+def test_a_while_loop_that_runs_long():
+    group, _ = load()[0]
+    right, *_, reason = line_of(group, probes.Probe(counted, (8000,), None))
+    assert right, reason
+
+
 def test_names_are_unique():
     names = [probe.name for _, probe in load()]
     assert len(names) >= 150
