@@ -379,7 +379,7 @@ def directory_kept_by_a_local(x):
     return os.path.exists(path), x + 1
 
 
-@probe(bug=KEPT)
+@probe()
 def file_kept_by_a_local(x):
     file = leave(open(__file__))
     descriptor = file.fileno()
@@ -400,7 +400,7 @@ def of_the_caller(expression):
     return eval(expression, frame.f_globals, frame.f_locals)
 
 
-@probe(bug=KEPT)
+@probe()
 def locals_read_by_the_called(x):
     a = x * 2
     b = x + 1
@@ -447,7 +447,7 @@ def lifetimes_across_breaks(x):
     return leave(y) * k
 
 
-@probe(Dying("argument"), bug=KEPT)
+@probe(Dying("argument"))
 def lifetime_of_an_argument(x, d):
     def inner(e):
         f = leave(Dying("local"))

@@ -11,7 +11,7 @@ from probes import check, line_of, load
 
 # How many of them run in one graph today; it only grows. `python tests/parity/language/probes.py`
 # prints those that do not, and why.
-IN_ONE_GRAPH = 76
+IN_ONE_GRAPH = 77
 
 PARAMETERS = [
     pytest.param(
@@ -38,7 +38,6 @@ def counted(x, n):
     return x
 
 
-@pytest.mark.xfail(strict=True, reason="the code generator recurses once for each operation of a chain")
 def test_a_while_loop_that_runs_long():
     group, _ = load()[0]
     right, *_, reason = line_of(group, probes.Probe(counted, (8000,), None))
