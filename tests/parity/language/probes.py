@@ -26,7 +26,16 @@ from numlift.testing import break_count
 
 from same_call import compare
 
-MODULES = ("probes_syntax", "probes_resume", "probes_objects", "probes_library", "probes_numpy")
+MODULES = (
+    "probes_syntax",
+    "probes_errors",
+    "probes_resume",
+    "probes_objects",
+    "probes_records",
+    "probes_library",
+    "probes_services",
+    "probes_numpy",
+)
 CALLS = {"eager": 2, "llvm": 3}
 X = np.arange(1.0, 13.0).reshape(3, 4) / 4
 

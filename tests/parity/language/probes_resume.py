@@ -3,7 +3,6 @@
 import functools
 import os
 import sys
-import tempfile
 import weakref
 import zlib
 
@@ -369,14 +368,6 @@ def store_before_a_break_that_fails(x):
 
 
 KEPT = "a local that is not read after the break is dropped there; CPython keeps it"
-
-
-@probe(bug=KEPT)
-def directory_kept_by_a_local(x):
-    directory = leave(tempfile.TemporaryDirectory())
-    path = directory.name
-    leave()
-    return os.path.exists(path), x + 1
 
 
 @probe()
