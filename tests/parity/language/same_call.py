@@ -23,7 +23,7 @@ def compare(got, expected, path="result"):
     elif isinstance(expected, np.ndarray):
         assert got.dtype == expected.dtype, f"{path}: {got.dtype} for {expected.dtype}"
         assert got.shape == expected.shape, f"{path}: {got.shape} for {expected.shape}"
-        if expected.dtype == object:
+        if expected.dtype.kind in "OVMmSU":
             assert got.tolist() == expected.tolist(), path
         else:
             np.testing.assert_allclose(got, expected, rtol=1e-15, atol=1e-15, err_msg=path)
@@ -37,7 +37,7 @@ def compare(got, expected, path="result"):
             # The sign of a NaN means nothing.
             if not (np.isnan(ours) and np.isnan(pythons)):
                 compare(ours, pythons, f"{path}.{part}")
-    elif type(expected).__module__.startswith(("test_", "tests.")) and hasattr(expected, "__dict__"):
+    elif type(expected).__module__.startswith(("test_", "tests.", "probes")) and hasattr(expected, "__dict__"):
         compare(vars(got), vars(expected), path)
     else:
         assert got == expected, f"{path}: {got!r} for {expected!r}"
