@@ -16,11 +16,15 @@ import numpy  # noqa: F401  (before the extension, which loads its C API)
 from . import _core
 from ._core import Unsupported, get_num_threads, list_backends, reset, set_num_threads
 from . import _logging, config
+from .explain import compile_times, error_on_graph_break, explain
 
 __all__ = [
     "Unsupported",
     "compile",
+    "compile_times",
     "config",
+    "error_on_graph_break",
+    "explain",
     "get_num_threads",
     "list_backends",
     "reset",
