@@ -13,6 +13,7 @@ namespace {
 
 using frame_eval::Backend;
 using frame_eval::CallStats;
+using frame_eval::CompileTimes;
 using frame_eval::EntryInfo;
 
 // Every backend by name, in the order in which they are listed.
@@ -93,10 +94,27 @@ void bind_compile(py::module_& module) {
       .def_readonly("table", &GraphText::table)
       .def("print_tabular", [](const GraphText& graph) { py::print(graph.table); })
       .def("__str__", [](const GraphText& graph) { return graph.text; });
+  py::class_<guards::GuardText>(module, "Guard")
+      .def_readonly("source", &guards::GuardText::source)
+      .def_readonly("kind", &guards::GuardText::kind)
+      .def_readonly("condition", &guards::GuardText::condition)
+      .def_readonly("reason", &guards::GuardText::reason)
+      .def_readonly("user_line", &guards::GuardText::place)
+      .def("__str__", &guards::GuardText::line)
+      .def("__repr__",
+           [](const guards::GuardText& guard) { return "<numlift.Guard " + guard.line() + ">"; });
   py::class_<EntryInfo>(module, "Entry")
       .def_readonly("kind", &EntryInfo::kind)
       .def_readonly("site", &EntryInfo::site)
-      .def_readonly("guards", &EntryInfo::guards)
+      .def_property_readonly("guards",
+                             [](const EntryInfo& e) {
+                               py::list lines;
+                               for (const auto& guard : e.guards) lines.append(guard.line());
+                               return lines;
+                             })
+      .def_readonly("guard_details", &EntryInfo::guards)
+      .def_readonly("operations", &EntryInfo::operations)
+      .def_readonly("recompile_reason", &EntryInfo::recompile_reason)
       .def_property_readonly(
           "graph", [](const EntryInfo& e) { return GraphText{e.graph_text, e.graph_table}; })
       .def_readonly("break_reason", &EntryInfo::break_reason)
@@ -104,12 +122,7 @@ void bind_compile(py::module_& module) {
       .def_readonly("code_size", &EntryInfo::code_size)
       .def_readonly("hits", &EntryInfo::hits)
       .def_readonly("restarts", &EntryInfo::restarts)
-      .def_property_readonly(
-          "compile_ms",
-          [](const EntryInfo& e) {
-            return py::dict(py::arg("trace") = e.trace_ms, py::arg("passes") = e.passes_ms,
-                            py::arg("schedule") = e.schedule_ms, py::arg("emit") = e.emit_ms);
-          })
+      .def_property_readonly("compile_ms", [](const EntryInfo& e) { return times_dict(e.times); })
       .def("__repr__", [](const EntryInfo& e) {
         return "<numlift.Entry " + e.kind + ", " + std::to_string(e.hits) + " hits>";
       });

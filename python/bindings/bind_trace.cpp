@@ -25,8 +25,8 @@ py::dict trace(const py::object& function, const py::tuple& arguments) {
   inputs.arguments = &PyTuple_GET_ITEM(arguments.ptr(), 0);
   inputs.function = function.ptr();
   const auto start = std::chrono::steady_clock::now();
-  auto traced =
-      with_python_errors([&] { return frame_eval::trace_call({function.ptr()}, inputs); });
+  auto traced = with_python_errors(
+      [&] { return frame_eval::trace_call({function.ptr(), nullptr, ""}, inputs); });
   const std::chrono::duration<double, std::micro> elapsed =
       std::chrono::steady_clock::now() - start;
   py::dict result;
@@ -36,12 +36,13 @@ py::dict trace(const py::object& function, const py::tuple& arguments) {
     result["graph"] = graph_text(whole->graph);
     if (whole->exit) {
       const auto& info = whole->exit->info;
-      result["break"] = py::make_tuple(info.category, info.reason, info.line);
+      result["break"] = py::make_tuple(info.category, info.reason, info.place().position.line);
     }
   } else {
     const auto& broken = std::get<frame_eval::TraceBreak>(traced);
     for (const auto& guard : broken.guards) guards.push_back(guard_text(guard));
-    result["break"] = py::make_tuple(broken.info.category, broken.info.reason, broken.info.line);
+    result["break"] =
+        py::make_tuple(broken.info.category, broken.info.reason, broken.info.place().position.line);
   }
   result["guards"] = guards;
   result["microseconds"] = elapsed.count();

@@ -5,6 +5,7 @@
 
 #include <pybind11/pybind11.h>
 
+#include "numlift/frame_eval/compiled_function.h"
 #include "numlift/py/py_error.h"
 
 namespace numlift {
@@ -19,9 +20,13 @@ auto with_python_errors(Function&& function) {
   }
 }
 
+// By stage, in milliseconds.
+pybind11::dict times_dict(const frame_eval::CompileTimes& times);
+
 void bind_bytecode(pybind11::module_& module);
 void bind_compile(pybind11::module_& module);
 void bind_hatches(pybind11::module_& module);
+void bind_explain(pybind11::module_& module);
 void bind_options(pybind11::module_& module);
 void bind_trace(pybind11::module_& module);
 

@@ -1,6 +1,7 @@
 // numlift._core: what the Python side of numlift is made of.
 #include "bindings.h"
 #include "numlift/frame_eval/marks.h"
+#include "numlift/frame_eval/break_reason.h"
 #include "numlift/frame_eval/compiled_function.h"
 #include "numlift/numpy_shim/allocator.h"
 #include "numlift/numpy_shim/dtypes.h"
@@ -14,16 +15,22 @@ PYBIND11_MODULE(_core, module) {
     numpy_shim::import_numpy();
     numpy_shim::initialize_allocator();
     numpy_shim::initialize_errstate();
+    // An error that numlift raises has these as attributes of its own.
+    const Ref attributes =
+        checked(Py_BuildValue("{sssssssss()s()}", "reason", "", "code", "", "category", "",
+                              "explanation", "", "hints", "user_stack"));
     const Ref unsupported = checked(PyErr_NewExceptionWithDoc(
         "numlift.Unsupported",
-        "With fullgraph=True: the function cannot be compiled as one graph. The message says why.",
-        PyExc_RuntimeError, nullptr));
+        "A graph break where none may be (fullgraph=True, error_on_graph_break). The message says "
+        "why and where; so do reason, code, category, explanation, hints and user_stack.",
+        PyExc_RuntimeError, attributes.get()));
+    frame_eval::initialize_compiled_function();
+    frame_eval::set_unsupported_class(unsupported);
     const Ref hatch_error = checked(PyErr_NewExceptionWithDoc(
         "numlift.EscapeHatchError",
         "A function under an escape hatch does not keep what was promised of it.",
         PyExc_RuntimeError, nullptr));
     frame_eval::set_escape_hatch_error(hatch_error);
-    frame_eval::initialize_compiled_function(unsupported);
     module.attr("EscapeHatchError") = py::reinterpret_borrow<py::object>(hatch_error.get());
     module.attr("Unsupported") = py::reinterpret_borrow<py::object>(unsupported.get());
     module.attr("CompiledFunction") = py::reinterpret_borrow<py::object>(
@@ -32,6 +39,7 @@ PYBIND11_MODULE(_core, module) {
   bind_bytecode(module);
   bind_compile(module);
   bind_hatches(module);
+  bind_explain(module);
   bind_options(module);
   bind_trace(module);
 }

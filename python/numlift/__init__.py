@@ -19,16 +19,20 @@ from . import _logging, config
 from .hatches import *  # noqa: F403
 from . import hatches as _hatches
 from .custom_op import custom_op
+from .explain import compile_times, error_on_graph_break, explain
 
 __all__ = [
     *_hatches.__all__,
     "EscapeHatchError",
     "Unsupported",
     "compile",
+    "compile_times",
     "compiler",
     "config",
     "cpp_extension",
     "custom_op",
+    "error_on_graph_break",
+    "explain",
     "get_num_threads",
     "list_backends",
     "reset",

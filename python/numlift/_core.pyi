@@ -1,9 +1,16 @@
 from collections.abc import Callable
+from traceback import FrameSummary
 from types import CodeType
 from typing import Any
 
-class Unsupported(RuntimeError): ...
 class EscapeHatchError(RuntimeError): ...
+class Unsupported(RuntimeError):
+    reason: str
+    code: str
+    category: str
+    explanation: str
+    hints: list[str]
+    user_stack: list[FrameSummary]
 
 class CallStats:
     calls: int
@@ -18,11 +25,22 @@ class GraphText:
     table: str
     def print_tabular(self) -> None: ...
 
+class Guard:
+    source: str
+    kind: str
+    condition: str
+    reason: str
+    user_line: str
+
 class Entry:
     kind: str
+    site: str
     guards: list[str]
+    guard_details: list[Guard]
     graph: GraphText
+    operations: list[str]
     break_reason: str
+    recompile_reason: str
     kernels: int
     code_size: int
     hits: int
@@ -55,6 +73,16 @@ def get_stance() -> str: ...
 def code_with_wrapped_callees(code: CodeType, wrap: Callable[[Any], Any]) -> CodeType: ...
 def set_num_threads(count: int) -> None: ...
 def get_num_threads() -> int: ...
+def record_call(
+    callable: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> list[Entry | dict[str, Any]]: ...
+def explain_misses(
+    compiled: CompiledFunction, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> list[str]: ...
+def dynamic_of(compiled: CompiledFunction) -> bool | None: ...
+def break_reasons() -> list[dict[str, str]]: ...
+def compile_log() -> list[tuple[str, dict[str, float]]]: ...
+def exchange_error_on_break(wanted: bool | None) -> bool | None: ...
 def break_count(compiled: CompiledFunction) -> int: ...
 def pool_stats() -> dict[str, int]: ...
 def option_names() -> list[str]: ...

@@ -13,7 +13,10 @@
 
 #include <fmt/format.h>
 
+#include "break_message.h"
+#include "call_record.h"
 #include "cpython/thread_state.h"
+#include "error_region.h"
 #include "function_state.h"
 #include "run_call.h"
 #include "numlift/numpy_shim/allocator.h"
@@ -63,10 +66,30 @@ void refresh_signature(FunctionState& state) {
   state.break_count = state.plain ? 1 : 0;
 }
 
+bool is_watched_for_breaks(const FunctionState& state) {
+  return state.options.fullgraph || CallRecord::active() != nullptr ||
+         ErrorRegion::wanted().has_value();
+}
+
+// What is no function with a body to trace, or one whose body runs later. False: an error is set.
+bool report_never_traced(const FunctionState& state) noexcept {
+  try {
+    const auto why = why_never_traced(state);
+    if (!why) return true;
+    if (CallRecord* record = CallRecord::active()) record->leave(&state, *why);
+    if (!state.options.fullgraph && ErrorRegion::wanted() != true) return true;
+    raise_unsupported(*why);
+  } catch (const PyError&) {
+  }
+  return false;
+}
+
 // The usual call: the entry used last has a program that needs no frame and returns, and its guards
 // hold. False: as if nothing had been tried.
 bool run_usual(FunctionState& state, const guards::CallInputs& call, PyObject** result) noexcept {
-  if (state.start.plain || state.start.entries.empty()) return false;
+  if (state.start.plain || state.start.entries.empty() || CallRecord::active() != nullptr) {
+    return false;
+  }
   Entry& entry = *state.start.entries.front();
   const ProgramHost* program = entry.direct_program();
   if (program == nullptr || entry.exit != nullptr) return false;
@@ -117,6 +140,7 @@ PyObject* call_compiled(PyObject* self, PyObject* const* args, size_t nargsf,
   if (found == Found::kResult) return result;
   if (found == Found::kError) return nullptr;
   ++state.stats.fallbacks;
+  if (is_watched_for_breaks(state) && !report_never_traced(state)) return nullptr;
   return call_original(state, args, nargsf, keyword_names);
 }
 
@@ -303,9 +327,8 @@ void FunctionState::sweep_retired() {
   std::erase_if(retired, [](const auto& entry) { return entry == nullptr; });
 }
 
-void initialize_compiled_function(BorrowedRef unsupported) {
+void initialize_compiled_function() {
   numlift_initialize_thread_state();
-  set_unsupported_class(unsupported);
   type_object = reinterpret_cast<PyTypeObject*>(make_type().release());
 }
 
@@ -343,6 +366,8 @@ BorrowedRef wrapped_callable(BorrowedRef object) {
   return state_of(object).callable;
 }
 
+const CompileOptions& options_of(BorrowedRef compiled) { return state_of(compiled).options; }
+
 CallStats stats_of(BorrowedRef compiled) { return state_of(compiled).stats; }
 
 std::vector<EntryInfo> entries_of(BorrowedRef compiled) {
@@ -354,6 +379,58 @@ std::vector<EntryInfo> entries_of(BorrowedRef compiled) {
     }
   });
   return infos;
+}
+
+std::optional<BreakInfo> why_never_traced(const FunctionState& state) {
+  BreakInfo info;
+  if (state.function == nullptr) {
+    info.category = "unsupported_call";
+    info.reason = state.name + " is not written in Python: there is nothing to trace";
+    info.user_stack = {{"<built-in>", state.name, {}}};
+    return info;
+  }
+  auto* code = reinterpret_cast<PyCodeObject*>(state.code.get());
+  if (!(code->co_flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR))) return std::nullopt;
+  info.category = "generator";
+  info.reason = state.name + " is a generator or coroutine";
+  info.user_stack = {first_line_of(state.code)};
+  return info;
+}
+
+std::vector<CallEvent> record_call(BorrowedRef callable, BorrowedRef args, BorrowedRef kwargs) {
+  CallRecord record;
+  checked(PyObject_Call(callable.get(), args.get(), kwargs.get()));
+  return record.take();
+}
+
+std::vector<std::string> explain_misses(BorrowedRef compiled, BorrowedRef args,
+                                        BorrowedRef kwargs) {
+  FunctionState& state = state_of(compiled);
+  if (state.function == nullptr || state.function->func_code != state.code.get()) return {};
+  const Ref names = checked(PySequence_Tuple(kwargs.get()));
+  std::vector<PyObject*> all;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args.get()); ++i) {
+    all.push_back(PyTuple_GET_ITEM(args.get(), i));
+  }
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names.get()); ++i) {
+    all.push_back(PyDict_GetItem(kwargs.get(), PyTuple_GET_ITEM(names.get(), i)));
+  }
+  BoundArguments bound;
+  if (!bound.bind(state.signature, state.function, state.self.get(), all.data(),
+                  PyTuple_GET_SIZE(args.get()),
+                  PyTuple_GET_SIZE(names.get()) == 0 ? nullptr : names.get())) {
+    return {};
+  }
+  const guards::CallInputs call{bound.values(), reinterpret_cast<PyObject*>(state.function)};
+  std::vector<std::string> misses;
+  for (const auto& entry : state.start.entries) {
+    misses.push_back(entry->guards().explain_miss(call));
+  }
+  return misses;
+}
+
+std::optional<bool> exchange_error_on_break(std::optional<bool> wanted) {
+  return ErrorRegion::exchange(wanted);
 }
 
 int break_count_of(BorrowedRef compiled) { return state_of(compiled).break_count; }
@@ -371,6 +448,7 @@ void drop_entries() {
 
 void reset_all() {
   drop_entries();
+  clear_compile_log();
   numpy_shim::pool_release();
 }
 

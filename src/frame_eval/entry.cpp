@@ -27,7 +27,7 @@ void fix_sizes(const std::vector<Symbol>& symbols, const std::vector<SymbolId>& 
     if (symbols[i].kind != SymbolKind::kDim && symbols[i].kind != SymbolKind::kInt) continue;
     if (std::find(dynamic.begin(), dynamic.end(), SymbolId{i}) != dynamic.end()) continue;
     guards->push_back({SizeGuard::Relation::kEqual, SizeExpr::symbol(SymbolId{i}),
-                       SizeExpr(symbols[i].hint), "dynamic=False fixes sizes"});
+                       SizeExpr(symbols[i].hint), "dynamic=False fixes sizes", ""});
   }
 }
 
@@ -57,11 +57,14 @@ Entry::Entry(TraceResult trace, const CompileOptions& options, numpy_shim::ErrSt
       recipe_(std::move(trace.recipe)),
       results_(std::move(trace.results)),
       externs_(std::move(trace.externs)),
-      graph_(std::move(trace.graph)) {
+      graph_(std::move(trace.graph)),
+      operations_(std::move(trace.operations)) {
+  const auto start = std::chrono::steady_clock::now();
   if (options.dynamic == false)
     fix_sizes(graph_.symbols, trace.dynamic_symbols, &graph_.size_guards);
   guards_ = std::make_unique<guards::GuardSet>(std::move(trace.guards), input_sources(inputs_),
                                                graph_.symbols, graph_.size_guards, now);
+  times.guards = milliseconds_since(start);
   note_owned();
 }
 
@@ -80,7 +83,7 @@ void Entry::compile(const CompileOptions& options, BorrowedRef function) {
   if (options.backend != Backend::kLlvm) {
     const auto start = std::chrono::steady_clock::now();
     if (options.backend == Backend::kGraph) run_default_passes(&graph_);
-    passes_ms_ = milliseconds_since(start);
+    times.passes = milliseconds_since(start);
     kind_ = Kind::kReference;
     return;
   }
@@ -88,7 +91,9 @@ void Entry::compile(const CompileOptions& options, BorrowedRef function) {
     const GilReleased released;
     const auto start = std::chrono::steady_clock::now();
     compiled_ = codegen::compile_graph(graph_);
-    passes_ms_ = milliseconds_since(start) - compiled_->schedule_ms - compiled_->emit_ms;
+    times.schedule = compiled_->schedule_ms;
+    times.emit = compiled_->emit_ms;
+    times.passes = milliseconds_since(start) - times.schedule - times.emit;
   }
   host_ = std::make_unique<ProgramHost>(compiled_->program, compiled_->code->function(), inputs_,
                                         recipe_, results_, externs_, *guards_, errstate_.fp_checks,
@@ -115,12 +120,12 @@ EntryInfo Entry::info() const {
   info.guards = guards_->texts();
   info.hits = hits;
   info.restarts = restarts;
-  info.trace_ms = trace_ms;
-  info.passes_ms = passes_ms_;
+  info.times = times;
+  info.recompile_reason = recompile_reason;
+  if (const BreakInfo* why = why_left()) info.break_reason = why->reason;
   switch (kind_) {
     case Kind::kPython:
       info.kind = "python";
-      info.break_reason = break_info_.reason;
       return info;
     case Kind::kReference:
       info.kind = "graph";
@@ -129,15 +134,13 @@ EntryInfo Entry::info() const {
       info.kind = "program";
       break;
   }
-  if (exit) info.break_reason = exit->info.reason;
+  info.operations = operations_;
   const Graph& graph = compiled_ ? compiled_->program.graph : graph_;
   info.graph_text = graph_text(graph);
   info.graph_table = graph_table(graph);
   if (compiled_) {
     info.kernels = compiled_->program.kernel_count;
     info.code_size = compiled_->code->code_size_bytes();
-    info.schedule_ms = compiled_->schedule_ms;
-    info.emit_ms = compiled_->emit_ms;
   }
   return info;
 }

@@ -45,7 +45,11 @@ class Entry {
   bool is_python() const { return kind_ == Kind::kPython; }
   numpy_shim::ErrState errstate() const { return errstate_; }
   guards::GuardSet& guards() { return *guards_; }
-  const BreakInfo& break_info() const { return break_info_; }
+  // Why a call leaves it other than by its return; null: it does not.
+  const BreakInfo* why_left() const {
+    if (exit) return &exit->info;
+    return is_python() ? &break_info_ : nullptr;
+  }
   // How many objects run() gives: one, or the values at the exit. A python entry with an exit takes
   // that many arguments.
   size_t result_count() const { return is_python() && exit ? exit->value_count : results_.size(); }
@@ -62,7 +66,8 @@ class Entry {
   uint64_t hits = 0, restarts = 0;
   int restarts_in_row = 0;
   int pins = 0;
-  double trace_ms = 0;
+  std::string recompile_reason;
+  CompileTimes times;
 
  private:
   enum class Kind : uint8_t { kProgram, kReference, kPython };
@@ -79,7 +84,7 @@ class Entry {
   std::unique_ptr<ProgramHost> host_;
   const ProgramHost* direct_ = nullptr;
   BreakInfo break_info_;
-  double passes_ms_ = 0;
+  std::vector<std::string> operations_;
   std::vector<PyObject*> owned_;  // every reference it owns, for tp_traverse
 };
 

@@ -5,6 +5,7 @@
 #include "numlift/py/python.h"
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -69,7 +70,10 @@ Entry* compile_call(FunctionState* state, Site* site, const guards::CallInputs& 
 // This thread is tracing: compiled functions that it calls run plainly.
 bool is_tracing();
 
-// numlift.Unsupported, for fullgraph=True.
-void set_unsupported_class(BorrowedRef unsupported);
+// A call that is not looked at at all, for what `state` is: a generator, a function written in C.
+// nullopt: it is another matter.
+std::optional<BreakInfo> why_never_traced(const FunctionState& state);
+
+void clear_compile_log();
 
 }  // namespace numlift::frame_eval

@@ -7,7 +7,10 @@
 
 #include <optional>
 
+#include "break_message.h"
+#include "call_record.h"
 #include "cpython/thread_state.h"
+#include "error_region.h"
 #include "left_values.h"
 #include "numlift/frame_eval/marks.h"
 #include "numlift/py/py_error.h"
@@ -81,6 +84,14 @@ bool give_up(FunctionState& state, const std::string& what) {
   return false;
 }
 
+BreakInfo restart_info(const FunctionState& state, std::string reason) {
+  BreakInfo info;
+  info.category = "restart";
+  info.reason = std::move(reason);
+  info.user_stack = {first_line_of(state.code)};
+  return info;
+}
+
 // How a program that was entered has ended.
 enum class Step : uint8_t {
   kReturned,
@@ -91,12 +102,17 @@ enum class Step : uint8_t {
 };
 
 // Runs an entry whose guards hold.
-Step run_entry(FunctionState& state, Entry* entry, const guards::CallInputs& call,
+Step run_entry(FunctionState& state, const Site& site, Entry* entry, const guards::CallInputs& call,
                PyObject* const* slots, int64_t* symbols, Values* results) {
   ++entry->hits;
   const size_t count = entry->result_count();
+  CallRecord* const record = CallRecord::active();
+  if (record != nullptr) record->enter(site, *entry);
   if (entry->is_python()) {
-    if (!entry->exit) return Step::kCPython;
+    if (!entry->exit) {
+      if (record != nullptr) record->leave(&entry->hits, *entry->why_left());
+      return Step::kCPython;
+    }
     PyObject** values = results->reserve(count);
     for (size_t i = 0; i < count; ++i) values[i] = Py_NewRef(call.arguments[i]);
     results->set_size(count);
@@ -110,19 +126,24 @@ Step run_entry(FunctionState& state, Entry* entry, const guards::CallInputs& cal
     case Outcome::kError:
       return Step::kError;
     case Outcome::kOverlap:
+      if (record != nullptr)
+        record->leave(&entry->restarts, restart_info(state, "two arguments overlap in memory"));
       return Step::kUndone;
     case Outcome::kRestart:
       break;
   }
+  if (record != nullptr)
+    record->leave(&entry->restarts, restart_info(state, "the program stopped half-way"));
   ++state.stats.restarts;
   ++entry->restarts;
   if (++entry->restarts_in_row == kMostRestartsInRow) {
-    BreakInfo why;
-    why.category = "would_raise";
-    why.reason = fmt::format("{} calls in a row met a condition that only CPython reports",
-                             kMostRestartsInRow);
-    log(LogChannel::breaks,
-        fmt::format("{}: {}. CPython runs such calls from now on.", state.name, why.reason));
+    BreakInfo why = restart_info(
+        state, fmt::format("{} calls in a row met a condition that only CPython reports",
+                           kMostRestartsInRow));
+    if (log_enabled(LogChannel::breaks)) {
+      log(LogChannel::breaks,
+          break_log_text(why, site.name, "CPython runs such calls from now on"));
+    }
     entry->exit = nullptr;
     entry->become_python(std::move(why));
   }
@@ -155,7 +176,9 @@ Step enter(FunctionState& state, Site& site, const guards::CallInputs& call, Val
   std::vector<int64_t> long_scratch;
   PyObject** slots = nullptr;
   int64_t* symbols = nullptr;
+  const bool must_not_break = ErrorRegion::wanted() == true;
   const auto holds = [&](Entry* entry) {
+    if (must_not_break && entry->why_left() && entry->why_left()->is_error != false) return false;
     guards::GuardSet& guards = entry->guards();
     const size_t words = guards.slot_count() + guards.symbol_count();
     if (words > kUsualScratchWords) long_scratch.resize(words);
@@ -166,7 +189,7 @@ Step enter(FunctionState& state, Site& site, const guards::CallInputs& call, Val
   const auto run = [&](Entry* entry) {
     entered->pin.emplace(&state, entry);
     entered->entry = entry;
-    return run_entry(state, entry, call, slots, symbols, results);
+    return run_entry(state, site, entry, call, slots, symbols, results);
   };
   for (size_t i = 0; i < site.entries.size(); ++i) {
     Entry* entry = site.entries[i].get();
@@ -244,6 +267,18 @@ Site* run_unit(const EntryExit& exit, Values* values, PyObject** result) {
   return exit.after.at(place);
 }
 
+// Why nothing was even tried.
+BreakInfo untried_info(const FunctionState& state, const Site& site) {
+  BreakInfo info;
+  info.category = site.plain ? "recompile_limit" : "disabled";
+  info.reason = site.plain ? site.name + " is left to CPython: it was compiled too often"
+                           : site.name +
+                                 " is not compiled now: numlift is switched off, a "
+                                 "debugger looks on, or np.errstate reports underflow";
+  info.user_stack = {first_line_of(state.code)};
+  return info;
+}
+
 bool may_go_on(const FunctionState& state, const Site& site) {
   return !state.plain && !site.plain && !options().disable && state.function != nullptr &&
          !numlift_is_watched(reinterpret_cast<PyCodeObject*>(state.function->func_code));
@@ -291,6 +326,9 @@ Found run_call(FunctionState& state, const guards::CallInputs& call, PyObject** 
       case Step::kCPython:
       case Step::kUndone:
         breaks.finish(step == Step::kCPython);
+        if (CallRecord* record = CallRecord::active(); record && !entered.entry) {
+          record->leave(site, untried_info(state, *site));
+        }
         if (site == &state.start) return Found::kCPython;
         ++state.stats.fallbacks;
         *result = call_function(site->rest, values);
@@ -300,6 +338,7 @@ Found run_call(FunctionState& state, const guards::CallInputs& call, PyObject** 
     }
     // The exit may be used again, by the same function, before it is left.
     EntryExit& exit = *entered.entry->exit;
+    if (CallRecord* record = CallRecord::active()) record->leave(&exit, exit.info);
     breaks.pass(exit);
     values.clear();
     values.take(results);

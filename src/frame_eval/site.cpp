@@ -64,17 +64,6 @@ bool calls_are_under_way(const SuspendedFrame& frame) {
   return std::find(frame.stack.begin(), end, false) != end;
 }
 
-std::string site_name(const std::vector<SuspendedFrame>& frames) {
-  const SuspendedFrame& last = frames.back();
-  const auto* code = reinterpret_cast<PyCodeObject*>(last.bytecode->code.get());
-  const char* name = PyUnicode_AsUTF8(code->co_name);
-  if (name == nullptr) throw PyError();
-  // The break's own line: where the rest begins may be the next.
-  const int32_t before = std::max(last.next - 1, 0);
-  return fmt::format("numlift_resume_in_{}_at_{}", name,
-                     last.bytecode->instructions[static_cast<size_t>(before)].position.line);
-}
-
 }  // namespace
 
 size_t Site::value_count() const {
@@ -83,7 +72,7 @@ size_t Site::value_count() const {
   return count;
 }
 
-Site* ResumeSites::find_or_make(const std::vector<SuspendedFrame>& frames) {
+Site* ResumeSites::find_or_make(const std::vector<SuspendedFrame>& frames, const Instruction& at) {
   for (const auto& site : sites_) {
     if (site->frames.size() == frames.size() &&
         std::equal(frames.begin(), frames.end(), site->frames.begin(), same_place)) {
@@ -91,7 +80,7 @@ Site* ResumeSites::find_or_make(const std::vector<SuspendedFrame>& frames) {
     }
   }
   auto site = std::make_unique<Site>();
-  site->name = site_name(frames);
+  site->name = resume_name(frames.back().bytecode->code, at);
   site->frames = frames;
   site->rest = wrap_in_callers(frames, make_rest_function(frames.back()), nullptr);
   sites_.push_back(std::move(site));
@@ -113,9 +102,11 @@ std::unique_ptr<EntryExit> make_exit(const TraceExit& exit, const std::vector<Su
   if (closure) check_status(PyFunction_SetClosure(unit.function.get(), closure));
   made->function = wrap_in_callers(from, std::move(unit.function), left_object());
   std::vector<SuspendedFrame> frames = exit.frames;
+  const SuspendedFrame& last = exit.frames.back();
+  const Instruction& at = last.bytecode->instructions[static_cast<size_t>(last.next)];
   for (const SuspendedFrame& after : unit.after) {
     frames.back() = after;
-    made->after.push_back(sites->find_or_make(frames));
+    made->after.push_back(sites->find_or_make(frames, at));
   }
   return made;
 }

@@ -27,7 +27,8 @@ struct Site {
 // The sites behind graph breaks. A site stays as long as its function: calls may stand in it.
 class ResumeSites {
  public:
-  Site* find_or_make(const std::vector<SuspendedFrame>& frames);
+  // `at`: the instruction at the break.
+  Site* find_or_make(const std::vector<SuspendedFrame>& frames, const Instruction& at);
   const std::vector<std::unique_ptr<Site>>& all() const { return sites_; }
   // Only where no call can stand in one.
   std::vector<std::unique_ptr<Site>> take_all() { return std::exchange(sites_, {}); }

@@ -398,7 +398,13 @@ std::string GuardSet::explain_miss(const CallInputs& inputs) {
   return "";
 }
 
-std::vector<std::string> GuardSet::texts() const {
+std::string GuardText::line() const {
+  const bool is_placed = place.empty() || reason.find(place) != std::string::npos;
+  return fmt::format("{}{} ({}{})", kind == "sizes" ? "" : source + ": ", condition, reason,
+                     is_placed ? "" : " at " + place);
+}
+
+std::vector<GuardText> GuardSet::texts() const {
   const auto relation_text = [](SizeGuard::Relation relation) {
     switch (relation) {
       case SizeGuard::Relation::kEqual:
@@ -414,10 +420,10 @@ std::vector<std::string> GuardSet::texts() const {
   };
   const auto guard_text = [&](uint32_t index) {
     const Guard& guard = guards_[index];
-    return fmt::format("{}: {} ({})", guard.source->text(), predicate_text(guard.predicate),
-                       guard.reason);
+    return GuardText{guard.source->text(), predicate_kind(guard.predicate),
+                     predicate_text(guard.predicate), guard.reason, guard.place};
   };
-  std::vector<std::string> lines;
+  std::vector<GuardText> lines;
   for (const Step& step : steps_) {
     switch (step.kind) {
       case Step::Kind::kCheck:
@@ -435,9 +441,10 @@ std::vector<std::string> GuardSet::texts() const {
       case Step::Kind::kSize:
       case Step::Kind::kEqual: {
         const SizeGuard& guard = size_guards_[step.index];
-        lines.push_back(fmt::format("{} {} {} ({})", guard.left.text(),
-                                    relation_text(guard.relation), guard.right.text(),
-                                    guard.reason));
+        lines.push_back({"sizes", "sizes",
+                         fmt::format("{} {} {}", guard.left.text(), relation_text(guard.relation),
+                                     guard.right.text()),
+                         guard.reason, guard.place});
         break;
       }
       case Step::Kind::kRead:

@@ -236,6 +236,14 @@ bool holds(const Predicate& predicate, BorrowedRef value, bool must_be_writeable
   return std::visit(Holds{value, must_be_writeable}, predicate);
 }
 
+std::string predicate_kind(const Predicate& predicate) {
+  static constexpr const char* kKinds[] = {"object",       "type",        "constant", "array",
+                                           "opaque array", "int",         "length",   "keys",
+                                           "function",     "same object", "absent"};
+  static_assert(std::size(kKinds) == std::variant_size_v<Predicate>);
+  return kKinds[predicate.index()];
+}
+
 std::string predicate_text(const Predicate& predicate) { return std::visit(Text{}, predicate); }
 
 std::string found_text(const Predicate& predicate, BorrowedRef value) {

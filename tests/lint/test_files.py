@@ -10,7 +10,7 @@ from lint.tree import ROOT, tracked_files
 
 LINE_LIMIT = 600
 # A file over the limit needs a reason here, e.g. "src/x/y.cpp": "one switch over all opcodes".
-LONG_FILES = {}
+LONG_FILES = {"tools/break_examples.py": "a table: two programs a kind of break"}
 SIZED = {".cpp", ".h", ".c", ".py", ".sh"}
 
 # Hosts that texts may name.

@@ -7,8 +7,11 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
+#include "numlift/frame_eval/trace.h"
+#include "numlift/guards/guard_set.h"
 #include "numlift/py/ref.h"
 
 namespace numlift::frame_eval {
@@ -25,8 +28,8 @@ struct CompileOptions {
   Backend backend = Backend::kLlvm;
 };
 
-// Makes the type; called once when the module is imported. `unsupported`: numlift.Unsupported.
-void initialize_compiled_function(BorrowedRef unsupported);
+// Makes the type; called once when the module is imported.
+void initialize_compiled_function();
 PyTypeObject* compiled_function_type();
 // `callable`: any callable; what is no Python function (or bound method, or object whose class has
 // a Python __call__) is called plainly.
@@ -35,25 +38,55 @@ Ref make_compiled_function(BorrowedRef callable, const CompileOptions& options);
 // The original callable; null when `object` is no CompiledFunction.
 BorrowedRef wrapped_callable(BorrowedRef object);
 
+const CompileOptions& options_of(BorrowedRef compiled);
+
 struct CallStats {
   uint64_t calls = 0, hits = 0, misses = 0, compiles = 0, fallbacks = 0, restarts = 0;
 };
 CallStats stats_of(BorrowedRef compiled);
 
+// Milliseconds of one compilation, by stage.
+struct CompileTimes {
+  double trace = 0, guards = 0, passes = 0, schedule = 0, emit = 0;
+};
+
 struct EntryInfo {
   std::string kind;  // "program", "graph" or "python"
-  std::vector<std::string> guards;
+  std::vector<guards::GuardText> guards;
   std::string graph_text, graph_table;  // "" for python
   std::string site;                     // where it begins: the function, or behind a graph break
   std::string break_reason;             // "": the program returns from the call
+  std::vector<std::string> operations;  // on arrays, as the user wrote them: "numpy.absolute"
+  // Why the entries that were there did not serve: the guard that failed, with the value found and
+  // the one expected. "" for the first entry.
+  std::string recompile_reason;
   int kernels = 0;
   uint64_t code_size = 0, hits = 0, restarts = 0;
-  double trace_ms = 0, passes_ms = 0, schedule_ms = 0, emit_ms = 0;
+  CompileTimes times;
 };
 // Most recently used first.
 std::vector<EntryInfo> entries_of(BorrowedRef compiled);
 // In how many places the last traced call left the graph; a fall back of the whole call is one.
 int break_count_of(BorrowedRef compiled);
+
+// What a call did, in order: graphs that ran, and breaks at which CPython took over.
+using CallEvent = std::variant<EntryInfo, BreakInfo>;
+// Calls `callable` and says what the compiled functions on this thread did meanwhile, each graph
+// and break once. Throws PyError when the call raises.
+std::vector<CallEvent> record_call(BorrowedRef callable, BorrowedRef args, BorrowedRef kwargs);
+// For each entry of `compiled`, why it would not serve this call; "" where it would. Runs nothing.
+std::vector<std::string> explain_misses(BorrowedRef compiled, BorrowedRef args, BorrowedRef kwargs);
+
+// One compilation of a graph, by the name of where it begins.
+struct CompileLogLine {
+  std::string site;
+  CompileTimes times;
+};
+// Of all functions, oldest first; the last few thousand are kept. reset_all() empties it.
+std::vector<CompileLogLine> compile_log();
+
+// error_on_graph_break(): what this thread asked for; nullopt: nothing. Set, it returns what was.
+std::optional<bool> exchange_error_on_break(std::optional<bool> wanted);
 
 // Drops all entries of all compiled functions and the memory kept for reuse.
 void reset_all();

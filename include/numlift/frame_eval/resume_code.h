@@ -9,6 +9,7 @@
 #include "numlift/py/python.h"
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "numlift/frame_eval/bytecode.h"
@@ -26,6 +27,10 @@ struct SuspendedFrame {
   // The frame's values: of the slots, then of the stack where it is not NULL.
   size_t value_count() const;
 };
+
+// What code of the user's is called that goes on behind a graph break: "numlift_resume_in_f_at_7",
+// by the line of the instruction at the break.
+std::string resume_name(BorrowedRef code, const Instruction& at);
 
 // Instructions that belong together: [begin, end). A call with its keyword names is one.
 struct InstructionUnit {

@@ -78,12 +78,25 @@ struct ExternRecipe {
   std::vector<ResultPart> result_parts;
 };
 
+// A frame of the user's at a break. A frame that was entered behind a graph break is called
+// numlift_resume_in_<function>_at_<line>.
+struct UserFrame {
+  std::string file, function;
+  Position position;
+};
+
+// The first line of `code`, where nothing finer is known.
+UserFrame first_line_of(BorrowedRef code);
+
 // Why something is left to CPython, for people.
 struct BreakInfo {
-  std::string category;  // id in break_reasons.def
-  std::string reason;    // what happened, with the names and types involved
-  std::string file, function;
-  int line = 0;
+  std::string category;               // id in break_reasons.def
+  std::string reason;                 // what happened, with the names and types involved
+  std::vector<UserFrame> user_stack;  // outermost first; never empty
+  // Of the innermost error_on_graph_break() around the place that the trace has seen.
+  std::optional<bool> is_error;
+
+  const UserFrame& place() const { return user_stack.back(); }
 };
 
 // A graph break: CPython runs the unit of instructions at which the last frame stands. The trace's
@@ -98,10 +111,11 @@ struct TraceResult {
   std::vector<guards::Guard> guards;
   std::vector<InputSpec> inputs;
   std::vector<RecipeNode> recipe;
-  std::vector<uint32_t> results;      // nodes of the recipe: what the call returns, or see `exit`
-  std::vector<ExternRecipe> externs;  // by index into Graph::externs
+  std::vector<uint32_t> results;        // nodes of the recipe: what the call returns, or see `exit`
+  std::vector<ExternRecipe> externs;    // by index into Graph::externs
+  std::vector<std::string> operations;  // on arrays, as the user wrote them: "numpy.absolute"
   std::vector<SymbolId> dynamic_symbols;  // not to be fixed by dynamic=False
-  std::optional<TraceExit> exit;          // null: the call returns
+  std::optional<TraceExit> exit;        // null: the call returns
 };
 
 struct TraceBreak {
@@ -118,6 +132,7 @@ struct TraceBreak {
 struct TraceStart {
   BorrowedRef function;
   const std::vector<SuspendedFrame>* frames = nullptr;
+  std::string name;  // with `frames`: what the last of them is called
 };
 std::variant<TraceResult, TraceBreak> trace_call(const TraceStart& start,
                                                  const guards::CallInputs& inputs);

@@ -181,6 +181,7 @@ struct SizeGuard {
   } relation = Relation::kEqual;
   SizeExpr left, right;
   std::string reason;  // for people: "operands of add have equal sizes along axis 1"
+  std::string place;   // the user's line: "user.py:3"; not part of the graph's text
   bool operator==(const SizeGuard&) const = default;
 };
 

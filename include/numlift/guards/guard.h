@@ -65,8 +65,11 @@ struct Guard {
   SourcePtr source;
   Predicate predicate;
   std::string reason;  // what in the user's code needed it: "np.sin is called at user.py:3"
+  std::string place;   // the user's line: "user.py:3"
 };
 
+// "array", "type", "constant", …
+std::string predicate_kind(const Predicate& predicate);
 // "dtype f64, rank 2, C contiguous"
 std::string predicate_text(const Predicate& predicate);
 // The class of an array that is there now; false when it is not an exact, aligned, native ndarray

@@ -66,6 +66,15 @@ struct InputSource {
   bool stored_to = false;
 };
 
+// A guard as people read it.
+struct GuardText {
+  std::string source;     // "x", "np.sin"; "sizes" for a relation between sizes
+  std::string kind;       // "array", "type", "constant", …
+  std::string condition;  // "dtype f64, rank 2, C contiguous"
+  std::string reason, place;
+  std::string line() const;  // all in one line
+};
+
 class GuardSet {
  public:
   // `now`: the traced call, for which the guards hold. Every input has a guard on its source that
@@ -85,8 +94,8 @@ class GuardSet {
   // The first guard that does not hold, with the value found: "x is dtype f64, rank 2, C
   // contiguous; expected dtype f32 … (…)". "" when all hold.
   std::string explain_miss(const CallInputs& inputs);
-  // One line a guard, in the order of checking.
-  std::vector<std::string> texts() const;
+  // In the order of checking.
+  std::vector<GuardText> texts() const;
   // Tells every object reference that the set owns.
   void collect_refs(class RefCollector* collector) const;
 

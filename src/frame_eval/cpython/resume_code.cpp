@@ -563,4 +563,10 @@ UnitFunction make_unit_function(const SuspendedFrame& frame, const SuspendedFram
   return made;
 }
 
+std::string resume_name(BorrowedRef code, const Instruction& at) {
+  const char* name = PyUnicode_AsUTF8(reinterpret_cast<PyCodeObject*>(code.get())->co_name);
+  if (name == nullptr) throw PyError();
+  return fmt::format("numlift_resume_in_{}_at_{}", name, at.position.line);
+}
+
 }  // namespace numlift

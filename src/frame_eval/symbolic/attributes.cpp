@@ -27,8 +27,8 @@ BorrowedRef as_object(PyTypeObject* type) { return reinterpret_cast<PyObject*>(t
               fmt::format("'{}' has no attribute '{}'", type_name(owner), utf8_text(name)));
 }
 [[noreturn]] void unsupported_attribute(const Sym& owner, BorrowedRef name) {
-  throw_break("unsupported_value",
-              fmt::format("attribute '{}' of a {}", utf8_text(name), type_name(owner)));
+  throw_value_break(owner,
+                    fmt::format("attribute '{}' of a {}", utf8_text(name), type_name(owner)));
 }
 
 Sym built_in_method(const Sym& self, BorrowedRef name) {
@@ -225,8 +225,11 @@ Sym bind_attribute(Interpreter& interpreter, const Sym& raw, const Sym& instance
     return interpreter.tracer.constant(
         must(type->tp_descr_get(object.get(), self, reinterpret_cast<PyObject*>(Py_TYPE(self)))));
   }
-  throw_break("unsupported_value",
-              fmt::format("an attribute that is a descriptor ({})", type->tp_name));
+  Ref name = Ref::steal(PyObject_GetAttrString(object.get(), "__name__"));
+  if (!name) PyErr_Clear();
+  throw_value_break(instance ? instance : raw,
+                    fmt::format("attribute '{}', which is a descriptor ({})",
+                                name ? utf8_text(name) : "?", type->tp_name));
 }
 
 Sym get_super_attribute(Interpreter& interpreter, const Sym& start_class, const Sym& self,

@@ -146,7 +146,7 @@ Sym py_slice(Interpreter& interpreter, const CallArguments& arguments) {
 
 Sym py_type(Interpreter& interpreter, const CallArguments& arguments) {
   ArgumentReader read("type", arguments);
-  if (read.count() == 3) throw_break("unsupported_call", "a class is made");
+  if (read.count() == 3) throw_break("class_made", "a class is made");
   read.expect(1, 1);
   return interpreter.object(type_of(interpreter, read[0]));
 }

@@ -302,7 +302,7 @@ Sym py_round(Interpreter& interpreter, const CallArguments& arguments) {
   Sym digits = read.keyword("ndigits");
   read.expect(1, 2);
   if (read.count() == 2) digits = read[1];
-  if (is_numpy_value(read[0])) throw_break("unsupported_numpy", "round() of a NumPy value");
+  if (is_numpy_value(read[0])) throw_break("numpy_argument", "round() of a NumPy value");
   auto value = pure_constant(interpreter, concrete(interpreter, read[0], "round()"), "round()");
   if (!value) {
     if (Sym result = special_method(interpreter, read[0], "__round__",
@@ -356,7 +356,11 @@ Sym py_next(Interpreter& interpreter, const CallArguments& arguments) {
   ArgumentReader read("next", arguments);
   read.expect(1, 2);
   if (read[0]->kind != SymKind::kIterator) {
-    throw_break("unsupported_call", "next() of a " + type_name(read[0]));
+    const bool is_iterator =
+        read[0]->kind == SymKind::kObject && PyIter_Check(object_of(read[0]).get());
+    throw_break(is_iterator ? "outside_iterator" : "unsupported_call",
+                fmt::format("next() of a {}{}", type_name(read[0]),
+                            is_iterator ? " that came in from outside" : ""));
   }
   if (Sym item = as<IteratorValue>(read[0]).next(interpreter.tracer)) return item;
   if (read.count() == 2) return read[1];

@@ -3,6 +3,7 @@
 #include "numlift/py/py_error.h"
 #include "symbolic/builtins.h"
 #include "symbolic/containers.h"
+#include "symbolic/error_region_value.h"
 #include "symbolic/errstate.h"
 #include "symbolic/hatch_calls.h"
 #include "symbolic/iterators.h"
@@ -31,21 +32,34 @@ std::string callable_text(BorrowedRef callable) {
 
 namespace {
 
-// How a call of an unknown builtin is reported: "builtin: print [str] False".
-std::string builtin_text(const std::string& name, const CallArguments& arguments) {
+// "builtin: print [str] False": name, types of the positional arguments, whether there are
+// keywords.
+std::string builtin_text(const char* what, const std::string& name,
+                         const CallArguments& arguments) {
   std::string types;
   for (const Sym& argument : arguments.positional) {
     if (!types.empty()) types += ", ";
     types += type_name(argument);
   }
-  return fmt::format("builtin: {} [{}] {}", name, types,
+  return fmt::format("{}: {} [{}] {}", what, name, types,
                      arguments.keywords.empty() ? "False" : "True");
+}
+
+std::string short_name(BorrowedRef callable) {
+  Ref name = checked(PyObject_GetAttrString(callable.get(), "__name__"));
+  return utf8_text(name);
+}
+
+// What the module builtins has under its name: open is written elsewhere.
+bool is_builtin(BorrowedRef function) {
+  PyObject* builtins = PyEval_GetBuiltins();
+  return PyDict_GetItemString(builtins, short_name(function).c_str()) == function.get();
 }
 
 Sym run_frame(Interpreter& interpreter, std::unique_ptr<Frame> frame) {
   auto* code = reinterpret_cast<PyCodeObject*>(frame->bytecode->code.get());
   if (code->co_flags & (CO_COROUTINE | CO_ASYNC_GENERATOR)) {
-    throw_break("unsupported_instruction", "a coroutine is made");
+    throw_break("generator", "a coroutine is made");
   }
   if (code->co_flags & CO_GENERATOR) return make_generator(interpreter, std::move(frame));
   const Frame* caller = std::exchange(interpreter.direct_caller, nullptr);
@@ -202,11 +216,13 @@ Sym call_object(Interpreter& interpreter, const Sym& callable, CallArguments arg
     if (PyExceptionClass_Check(object.get())) {
       throw_break("would_raise", callable_text(object) + " is made");
     }
-    throw_break("unsupported_call",
-                fmt::format("an instance of {} is made", callable_text(object)));
+    throw_break("object_made", fmt::format("an instance of {} is made", callable_text(object)));
   }
   if (PyCFunction_Check(object.get())) {
-    throw_break("unsupported_call", builtin_text(callable_text(object), arguments));
+    if (is_builtin(object)) {
+      throw_break("builtin_call", builtin_text("builtin", short_name(object), arguments));
+    }
+    throw_break("c_call", builtin_text("C function", callable_text(object), arguments));
   }
   if (!(object.type()->tp_flags & Py_TPFLAGS_HEAPTYPE)) {
     throw_break("unsupported_call", fmt::format("call of {}", callable_text(object)));
@@ -272,6 +288,14 @@ Sym call_value(Interpreter& interpreter, const Sym& callable, CallArguments argu
       }
       if (auto* marked = dynamic_cast<MarkedValue*>(callable.get())) {
         return call_marked_value(interpreter, *marked, std::move(arguments));
+      }
+      if (auto* enter = dynamic_cast<ErrorRegionEnter*>(callable.get())) {
+        enter->state->enter(interpreter.tracer);
+        return interpreter.none();
+      }
+      if (auto* exit = dynamic_cast<ErrorRegionExit*>(callable.get())) {
+        exit->state->exit(interpreter.tracer);
+        return interpreter.none();
       }
       if (auto* enter = dynamic_cast<ErrstateEnter*>(callable.get())) {
         enter->state->enter(interpreter.tracer);

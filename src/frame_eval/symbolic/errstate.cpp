@@ -19,7 +19,7 @@ Sym make_errstate(Interpreter& interpreter, const CallArguments& arguments) {
       throw_break("would_raise", "np.errstate with an unknown setting");
     }
     if (reported && (name == "under" || name == "all")) {
-      throw_break("unsupported_numpy", "np.errstate that reports underflow");
+      throw_break("numpy_argument", "np.errstate that reports underflow");
     }
     return reported;
   };
@@ -37,7 +37,7 @@ Sym make_errstate(Interpreter& interpreter, const CallArguments& arguments) {
     } else if (name == "under") {
       read(value, name);
     } else {
-      throw_break("unsupported_numpy", "np.errstate with '" + name + "'");
+      throw_break("numpy_argument", "np.errstate with '" + name + "'");
     }
   }
   // NumPy: `all` first, then the others.

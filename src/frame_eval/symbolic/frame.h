@@ -19,6 +19,7 @@ struct Frame {
   std::shared_ptr<const Bytecode> bytecode;
   Ref globals;  // dict
   std::string file, name;
+  std::string resume_name;  // of a frame that is entered behind a graph break; else empty
   // By slot: locals, cells, free variables. Null: unset.
   std::vector<Sym> slots;
   std::vector<std::shared_ptr<CellValue>> closure;

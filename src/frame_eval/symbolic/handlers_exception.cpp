@@ -1,5 +1,6 @@
 // with and raise. A try block costs nothing as long as nothing raises; what would raise leaves the
 // graph, so that handlers are CPython's.
+#include "symbolic/error_region_value.h"
 #include "symbolic/errstate.h"
 #include "symbolic/interpreter.h"
 #include "symbolic/pure.h"
@@ -8,32 +9,45 @@ namespace numlift::frame_eval {
 
 namespace {
 
-std::shared_ptr<ErrstateValue> pop_manager(Frame& frame) {
-  Sym manager = frame.pop();
+std::shared_ptr<ErrstateValue> as_errstate(const Sym& manager) {
   auto state = std::dynamic_pointer_cast<ErrstateValue>(manager);
-  if (!state) throw_break("unsupported_value", fmt::format("with on a {}", type_name(manager)));
+  if (!state) throw_break("with_statement", fmt::format("with on a {}", type_name(manager)));
   return state;
 }
 
 void before_with(Interpreter& interpreter, Frame& frame, const Instruction&) {
-  auto state = pop_manager(frame);
-  frame.push(std::make_shared<ErrstateExit>(state));
-  state->enter(interpreter.tracer);
+  Sym manager = frame.pop();
+  if (auto region = std::dynamic_pointer_cast<ErrorRegionValue>(manager)) {
+    frame.push(std::make_shared<ErrorRegionExit>(interpreter, region));
+    region->enter(interpreter.tracer);
+  } else {
+    auto state = as_errstate(manager);
+    frame.push(std::make_shared<ErrstateExit>(state));
+    state->enter(interpreter.tracer);
+  }
   frame.push(interpreter.none());
 }
 
 // From 3.14 on: a method and its self-or-NULL, which a Call then takes.
-void load_special(Interpreter&, Frame& frame, const Instruction& instruction) {
+void load_special(Interpreter& interpreter, Frame& frame, const Instruction& instruction) {
   constexpr int kEnter = 0, kExit = 1;
   if (instruction.arg != kEnter && instruction.arg != kExit) {
     throw_break("unsupported_instruction", "async with");
   }
-  auto state = pop_manager(frame);
-  if (instruction.arg == kEnter) {
-    frame.push(std::make_shared<ErrstateEnter>(state));
+  const bool is_enter = instruction.arg == kEnter;
+  Sym manager = frame.pop(), method;
+  if (auto region = std::dynamic_pointer_cast<ErrorRegionValue>(manager)) {
+    if (is_enter) {
+      method = std::make_shared<ErrorRegionEnter>(region);
+    } else {
+      method = std::make_shared<ErrorRegionExit>(interpreter, region);
+    }
+  } else if (is_enter) {
+    method = std::make_shared<ErrstateEnter>(as_errstate(manager));
   } else {
-    frame.push(std::make_shared<ErrstateExit>(state));
+    method = std::make_shared<ErrstateExit>(as_errstate(manager));
   }
+  frame.push(std::move(method));
   frame.push(null_value());
 }
 

@@ -14,7 +14,8 @@ void get_iter(Interpreter& interpreter, Frame& frame, const Instruction&) {
 
 void for_iter(Interpreter& interpreter, Frame& frame, const Instruction& instruction) {
   if (frame.peek()->kind != SymKind::kIterator) {
-    throw_break("unsupported_value", "iteration over a " + type_name(frame.peek()));
+    throw_break("outside_iterator", fmt::format("iteration over a {} that came in from outside",
+                                                type_name(frame.peek())));
   }
   if (Sym item = as<IteratorValue>(frame.peek()).next(interpreter.tracer)) {
     count_trip(frame, frame.next);
@@ -51,7 +52,7 @@ void send(Interpreter& interpreter, Frame& frame, const Instruction& instruction
   Sym sent = frame.pop();
   const Sym inner = frame.peek();
   if (!is_object(sent, Py_None) || inner->kind != SymKind::kIterator) {
-    throw_break("unsupported_instruction", "send() into a generator");
+    throw_break("generator", "send() into a generator");
   }
   if (Sym item = as<IteratorValue>(inner).next(interpreter.tracer)) {
     frame.push(std::move(item));

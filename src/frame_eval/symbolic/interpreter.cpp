@@ -64,7 +64,7 @@ Sym Interpreter::text(const std::string& value) {
 Sym Interpreter::run_root(BorrowedRef function, const guards::CallInputs& inputs) {
   auto* code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(function.get()));
   if (code->co_flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR)) {
-    throw_break("unsupported_instruction", "the function is a generator or coroutine");
+    throw_break("generator", "the function is a generator or coroutine");
   }
   if (!(code->co_flags & CO_OPTIMIZED)) {
     throw_break("unsupported_instruction", "the code has no fast locals");
@@ -113,6 +113,20 @@ Sym Interpreter::run(Frame& frame) {
 
 namespace {
 
+std::vector<UserFrame> user_stack(const Frame& innermost) {
+  std::vector<UserFrame> stack;
+  for (const Frame* frame = &innermost; frame != nullptr; frame = frame->caller) {
+    const auto& instructions = frame->bytecode->instructions;
+    // Instructions that the compiler added have no line: they belong to what comes before.
+    size_t index = std::min(frame->unit, instructions.size() - 1);
+    while (index > 0 && instructions[index].position.line <= 0) --index;
+    stack.push_back({frame->file, frame->resume_name.empty() ? frame->name : frame->resume_name,
+                     instructions[index].position});
+  }
+  std::reverse(stack.begin(), stack.end());
+  return stack;
+}
+
 // All frames from the root to this one wait for nothing but the value of a call instruction.
 bool can_be_suspended(const Frame& frame) {
   for (const Frame* one = &frame; one->caller != nullptr; one = one->caller) {
@@ -125,7 +139,7 @@ bool can_be_suspended(const Frame& frame) {
 
 Sym Interpreter::resume(Frame& frame) {
   if (depth_ >= kMaxInlineDepth) {
-    throw_break("too_long",
+    throw_break("too_deep",
                 fmt::format("calls nested {} deep while tracing {}", depth_, frame.name));
   }
   Frame* const caller = std::exchange(current_, &frame);
@@ -158,6 +172,7 @@ Sym Interpreter::resume(Frame& frame) {
 
 // The clock of the innermost frame that can be suspended, unless the break names an earlier one.
 void Interpreter::place_break(const Frame& frame, Break* reason) {
+  if (reason->user_stack.empty()) reason->user_stack = user_stack(frame);
   if (reason->is_placed) return;
   reason->is_placed = true;
   const Frame* place = &frame;
@@ -186,7 +201,8 @@ Sym Interpreter::run_instructions(Frame& frame) {
       tracer.set_location(frame.file, frame.name, line);
     }
     if (++instructions_ > kMaxInstructions) {
-      throw_break("too_long", fmt::format("more than {} instructions traced", kMaxInstructions));
+      throw_break("too_many_operations",
+                  fmt::format("more than {} instructions traced", kMaxInstructions));
     }
     if (!frame.keyword_names) {
       frame.unit = index;
@@ -208,8 +224,9 @@ Sym Interpreter::run_instructions(Frame& frame) {
     }
     const InstructionHandler handler = handlers[static_cast<size_t>(instruction.op)];
     if (handler == nullptr) {
-      throw_break("unsupported_instruction",
-                  fmt::format("the instruction {}", instruction_name(instruction.op)));
+      throw_break(
+          instruction.op == Instr::kLoadBuildClass ? "class_made" : "unsupported_instruction",
+          fmt::format("the instruction {}", instruction_name(instruction.op)));
     }
     handler(*this, frame, instruction);
   }
@@ -308,7 +325,7 @@ void Interpreter::check_yield(const Frame& frame, const Instruction& instruction
       frame.bytecode->handlers[static_cast<size_t>(instruction.handler)];
   const Instruction& first = frame.bytecode->instructions[static_cast<size_t>(target.target)];
   if (first.op == Instr::kCallIntrinsic1 || first.op == Instr::kCleanupThrow) return;
-  throw_break("unsupported_instruction", "yield inside try or with");
+  throw_break("generator", "yield inside try or with");
 }
 
 // ---------------------------------------------------------------- globals and cells
@@ -395,7 +412,7 @@ Sym Interpreter::open_value(BorrowedRef object, const SourcePtr& source) {
   return found->second;
 }
 
-Sym Interpreter::run_suspended(const std::vector<SuspendedFrame>& frames,
+Sym Interpreter::run_suspended(const std::vector<SuspendedFrame>& frames, const std::string& name,
                                const guards::CallInputs& inputs) {
   std::vector<std::unique_ptr<Frame>> open;
   int64_t argument = 0;
@@ -403,6 +420,11 @@ Sym Interpreter::run_suspended(const std::vector<SuspendedFrame>& frames,
     auto frame = make_empty_frame(suspended.bytecode->code, suspended.globals, {});
     frame->next = static_cast<size_t>(suspended.next);
     frame->is_direct = !open.empty();
+    // The frames around the last one stand behind their call.
+    frame->resume_name = &suspended == &frames.back()
+                             ? name
+                             : resume_name(suspended.bytecode->code,
+                                           suspended.bytecode->instructions[frame->next - 1]);
     const auto& position =
         suspended.bytecode->instructions[static_cast<size_t>(suspended.next)].position;
     tracer.set_location(frame->file, frame->name, std::max(position.line, 0));
@@ -461,7 +483,7 @@ std::variant<TraceResult, TraceBreak> trace_call(const TraceStart& start,
       try {
         return tracer.finish({start.frames == nullptr
                                   ? interpreter.run_root(start.function, inputs)
-                                  : interpreter.run_suspended(*start.frames, inputs)});
+                                  : interpreter.run_suspended(*start.frames, start.name, inputs)});
       } catch (const StopTrace& stopped) {
         TraceResult result = tracer.finish(stopped.values);
         result.exit = TraceExit{*why, stopped.frames};

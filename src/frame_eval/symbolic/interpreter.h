@@ -48,7 +48,9 @@ class Interpreter {
   // The call that is traced: `function` with its arguments bound already.
   Sym run_root(BorrowedRef function, const guards::CallInputs& inputs);
   // The rest of a call, behind a graph break.
-  Sym run_suspended(const std::vector<SuspendedFrame>& frames, const guards::CallInputs& inputs);
+  // Its last frame is called `name`.
+  Sym run_suspended(const std::vector<SuspendedFrame>& frames, const std::string& name,
+                    const guards::CallInputs& inputs);
   // Runs an inlined frame to its end.
   Sym run(Frame& frame);
   // Runs until the next yield (its value) or the return (frame.done; the returned value).

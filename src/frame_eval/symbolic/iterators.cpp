@@ -247,7 +247,7 @@ std::shared_ptr<IteratorValue> make_iterator(Interpreter& interpreter, const Sym
       return std::make_shared<ListIterator>(as<SequenceValue>(value).items, value);
     case SymKind::kSet:
       if (as<SequenceValue>(value).items.size() > 1) {
-        throw_break("unsupported_value", "iteration over a set, whose order is not known");
+        throw_break("set_order", "iteration over a set, whose order is not known");
       }
       return std::make_shared<ListIterator>(as<SequenceValue>(value).items, value);
     case SymKind::kDict: {
@@ -291,7 +291,14 @@ std::shared_ptr<IteratorValue> make_iterator(Interpreter& interpreter, const Sym
     case SymKind::kCell:
       break;
   }
-  throw_break("unsupported_value", "iteration over a " + type_name(value));
+  if (value->kind == SymKind::kObject && PyIter_Check(object_of(value).get())) {
+    throw_break("outside_iterator",
+                fmt::format("iteration over a {} that came in from outside", type_name(value)));
+  }
+  if (value->kind == SymKind::kObject && PyAnySet_Check(object_of(value).get())) {
+    throw_break("set_order", "iteration over a set, whose order is not known");
+  }
+  throw_value_break(value, "iteration over a " + type_name(value));
 }
 
 Sym make_enumerate(Interpreter& interpreter, const Sym& values, int64_t start) {

@@ -3,6 +3,7 @@
 #include "symbolic/builtins.h"
 #include "symbolic/calls.h"
 #include "symbolic/containers.h"
+#include "symbolic/error_region_value.h"
 #include "symbolic/errstate.h"
 #include "symbolic/iterators.h"
 #include "symbolic/operators.h"
@@ -249,6 +250,8 @@ void add_library(BuiltinEntries& entries) {
   entries.emplace_back("itertools", "count", itertools_count);
   entries.emplace_back("itertools", "pairwise", itertools_pairwise);
   entries.emplace_back("numpy", "errstate", make_errstate);
+  entries.emplace_back("numlift.explain", "error_on_graph_break", make_error_region);
+  entries.emplace_back("numlift.explain", "_exit", leave_error_region);
 }
 
 }  // namespace numlift::frame_eval

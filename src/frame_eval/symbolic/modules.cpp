@@ -23,7 +23,7 @@ Sym import_module(Interpreter& interpreter, BorrowedRef name, const Sym& from_li
                                                static_cast<Py_ssize_t>(module_name.size())));
     PyObject* found = PyDict_GetItemWithError(modules, key.get());
     if (found == nullptr || !PyModule_Check(found)) {
-      throw_break("unsupported_call",
+      throw_break("import_statement",
                   fmt::format("import of {}, which is not loaded", module_name));
     }
     return interpreter.tracer.outside(Ref::create(found),

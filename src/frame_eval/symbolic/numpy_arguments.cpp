@@ -41,7 +41,7 @@ std::optional<DType> dtype_argument(Tracer& tracer, const Sym& value, std::strin
   if (is_none(value)) return std::nullopt;
   const auto constant = tracer.as_constant(value, fmt::format("the dtype asked of {}", what));
   if (!constant)
-    throw_break("unsupported_numpy", fmt::format("{}: a dtype that is not a constant", what));
+    throw_break("numpy_argument", fmt::format("{}: a dtype that is not a constant", what));
   PyArray_Descr* raw = nullptr;
   if (PyArray_DescrConverter(constant->get(), &raw) == NPY_FAIL) {
     PyErr_Clear();
@@ -49,7 +49,11 @@ std::optional<DType> dtype_argument(Tracer& tracer, const Sym& value, std::strin
   }
   Ref descr = Ref::steal(reinterpret_cast<PyObject*>(raw));
   const auto dtype = numpy_shim::dtype_of_descr(descr);
-  if (!dtype) throw_break("unsupported_value", fmt::format("{}: a dtype that is not traced", what));
+  if (!dtype) {
+    const Ref name = checked(PyObject_Str(descr.get()));
+    throw_break("opaque_dtype",
+                fmt::format("{}: the dtype {}", what, PyUnicode_AsUTF8(name.get())));
+  }
   return dtype;
 }
 
@@ -95,7 +99,7 @@ std::string casting_argument(Tracer& tracer, const Sym& value, const char* missi
       if (text == known) return text;
     }
   }
-  throw_break("unsupported_numpy", "a casting rule that is not known");
+  throw_break("numpy_argument", "a casting rule that is not known");
 }
 
 }  // namespace numlift::frame_eval

@@ -27,9 +27,9 @@ Sym strides_of(Tracer& tracer, const ArrayValue& array) {
   static const std::string reason = "the strides of an array are asked for";
   for (const SizeExpr& dim : dims_of(tracer, array)) {
     if (tracer.decide_equal(dim, 0, reason))
-      throw_break("unsupported_numpy", "strides of an empty array");
+      throw_break("numpy_argument", "strides of an empty array");
     if (array.storage->is_input && tracer.decide_equal(dim, 1, reason)) {
-      throw_break("unsupported_numpy", "strides of an array with axes of size 1");
+      throw_break("numpy_argument", "strides of an array with axes of size 1");
     }
   }
   return size_tuple(tracer, array.strides);
@@ -94,10 +94,13 @@ bool is_method(BorrowedRef name) {
 Sym numpy_get_attribute(Tracer& tracer, const Sym& value, BorrowedRef name) {
   const std::string text = PyUnicode_AsUTF8(name.get());
   Sym found;
-  if (value->kind == SymKind::kArray) {
-    found = array_attribute(tracer, value, text);
-  } else if (value->kind == SymKind::kScalar) {
-    found = scalar_attribute(tracer, value, text);
+  if (value->kind == SymKind::kArray || value->kind == SymKind::kScalar) {
+    found = tracer.operation([&] { return "numpy.ndarray." + text; },
+                             [&] {
+                               return value->kind == SymKind::kArray
+                                          ? array_attribute(tracer, value, text)
+                                          : scalar_attribute(tracer, value, text);
+                             });
   } else if (!is_method(name)) {
     const auto constant =
         tracer.as_constant(value, "an attribute of a NumPy scalar is compiled in");

@@ -119,7 +119,28 @@ bool is_numpy_value(const Sym& value) {
   }
 }
 
-Sym numpy_call(Tracer& tracer, BorrowedRef callable, std::span<const Sym> args, Keywords kwargs) {
+namespace {
+
+// "numpy.absolute", "numpy.add.reduce", "numpy.linalg.det".
+std::string operation_name(BorrowedRef callable) {
+  if (const FunctionEntry* entry = numpy_shim::find_function(callable)) return entry->path;
+  if (is_ufunc_method(callable)) {
+    return fmt::format("numpy.{}.{}", callable_name(PyCFunction_GET_SELF(callable.get())),
+                       callable_name(callable));
+  }
+  return "numpy." + callable_name(callable);
+}
+
+// A method by the name of the function that does the same.
+std::string method_operation_name(const std::string& method) {
+  static PyObject* const numpy = checked(PyImport_ImportModule("numpy")).release();
+  const Ref function = Ref::steal(PyObject_GetAttrString(numpy, method.c_str()));
+  if (!function) PyErr_Clear();
+  return function && PyCallable_Check(function.get()) ? "numpy." + method
+                                                      : "numpy.ndarray." + method;
+}
+
+Sym call_numpy(Tracer& tracer, BorrowedRef callable, std::span<const Sym> args, Keywords kwargs) {
   if (is_ufunc(callable)) {
     if (Sym folded = fold_call(tracer, callable, args, kwargs)) return folded;
     return call_ufunc(tracer, callable, args, kwargs);
@@ -136,7 +157,7 @@ Sym numpy_call(Tracer& tracer, BorrowedRef callable, std::span<const Sym> args, 
     if (args.empty()) throw_break("would_raise", "an unbound method needs an argument");
     const Ref name = checked(PyObject_GetAttrString(callable.get(), "__name__"));
     if (!is_numpy_value(args[0]))
-      throw_break("unsupported_numpy", "an unbound method of an array class");
+      throw_break("numpy_argument", "an unbound method of an array class");
     return numpy_call_method(tracer, args[0], name, args.subspan(1), kwargs);
   }
   if (const FunctionEntry* entry = numpy_shim::find_function(callable)) {
@@ -146,9 +167,8 @@ Sym numpy_call(Tracer& tracer, BorrowedRef callable, std::span<const Sym> args, 
                                                callable_name(callable)));
 }
 
-Sym numpy_call_method(Tracer& tracer, const Sym& self, BorrowedRef name, std::span<const Sym> args,
-                      Keywords kwargs) {
-  const std::string text = PyUnicode_AsUTF8(name.get());
+Sym call_method(Tracer& tracer, const Sym& self, BorrowedRef name, const std::string& text,
+                std::span<const Sym> args, Keywords kwargs) {
   const FunctionEntry* entry = numpy_shim::find_method(text);
   if (entry == nullptr)
     throw_break("unsupported_numpy", fmt::format("ndarray.{} is not compiled yet", text));
@@ -167,6 +187,20 @@ Sym numpy_call_method(Tracer& tracer, const Sym& self, BorrowedRef name, std::sp
   std::vector<Sym> all{self};
   all.insert(all.end(), args.begin(), args.end());
   return dispatch(tracer, *entry, method, all, kwargs);
+}
+
+}  // namespace
+
+Sym numpy_call(Tracer& tracer, BorrowedRef callable, std::span<const Sym> args, Keywords kwargs) {
+  return tracer.operation([&] { return operation_name(callable); },
+                          [&] { return call_numpy(tracer, callable, args, kwargs); });
+}
+
+Sym numpy_call_method(Tracer& tracer, const Sym& self, BorrowedRef name, std::span<const Sym> args,
+                      Keywords kwargs) {
+  const std::string text = PyUnicode_AsUTF8(name.get());
+  return tracer.operation([&] { return method_operation_name(text); },
+                          [&] { return call_method(tracer, self, name, text, args, kwargs); });
 }
 
 // ---------------------------------------------------------------- arguments
@@ -241,12 +275,11 @@ NumpyArguments bind_arguments(const FunctionEntry& entry, BorrowedRef callable,
 
 Sym call_extern(Tracer& tracer, const NumpyArguments& arguments) {
   if (!is_none(arguments.get("out"))) {
-    throw_break("unsupported_numpy", fmt::format("{} with out=", arguments.entry->path));
+    throw_break("numpy_argument", fmt::format("{} with out=", arguments.entry->path));
   }
   const Sym overwrite = arguments.get_unless_none("overwrite_input");
   if (overwrite && constant_bool(tracer, overwrite, arguments.entry->path) != false) {
-    throw_break("unsupported_numpy",
-                fmt::format("{} with overwrite_input=", arguments.entry->path));
+    throw_break("numpy_argument", fmt::format("{} with overwrite_input=", arguments.entry->path));
   }
   return tracer.extern_call(arguments.callable, arguments.positional, arguments.keywords,
                             arguments.entry->path);

@@ -56,7 +56,7 @@ Sym call_item(Tracer& tracer, const NumpyArguments& arguments) {
   Sym value = arguments.get("a");
   if (!arguments.rest.empty()) {
     const ArrayValue* array = as_array(value);
-    if (array == nullptr) throw_break("unsupported_numpy", "item with arguments of a NumPy scalar");
+    if (array == nullptr) throw_break("numpy_argument", "item with arguments of a NumPy scalar");
     Sym key = make_sequence(SymKind::kTuple, arguments.rest);
     if (arguments.rest.size() == 1 && array->type.rank() != 1) {
       // An index into the elements in C order.
@@ -69,7 +69,7 @@ Sym call_item(Tracer& tracer, const NumpyArguments& arguments) {
   }
   const Operand operand = as_operand(tracer, value, "item");
   if (operand.rank() > 0)
-    throw_break("unsupported_numpy", "item of an array that is not 0-dimensional");
+    throw_break("numpy_argument", "item of an array that is not 0-dimensional");
   const DType dtype = operand.type.dtype;
   switch (kind_of(dtype)) {
     case DTypeKind::kBool:

@@ -6,6 +6,7 @@
 #include "numlift/py/py_error.h"
 #include "numlift/support/check.h"
 #include "symbolic/numpy_creation.h"
+#include "symbolic/pure.h"
 
 namespace numlift::frame_eval {
 
@@ -128,8 +129,7 @@ Operand as_operand(Tracer& tracer, const Sym& value, std::string_view what) {
   if (value == nullptr) throw_break("would_raise", fmt::format("{}: an argument is missing", what));
   auto operand = find_operand(tracer, value);
   if (!operand) {
-    throw_break("unsupported_value",
-                fmt::format("{}: an operand that is not an array or number", what));
+    throw_value_break(value, fmt::format("{}: an operand that is not an array or number", what));
   }
   return std::move(*operand);
 }

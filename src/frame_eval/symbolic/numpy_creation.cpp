@@ -7,6 +7,7 @@
 #include "symbolic/numpy_indexing.h"
 #include "symbolic/numpy_store.h"
 #include "symbolic/numpy_ufuncs.h"
+#include "symbolic/pure.h"
 
 namespace numlift::frame_eval {
 
@@ -49,7 +50,7 @@ void collect(Tracer& tracer, const Sym& value, size_t depth, Nested* nested) {
   if (!items) {
     if (depth != nested->lengths.size()) throw_break("would_raise", "an array of uneven lists");
     auto leaf = find_operand(tracer, value);
-    if (!leaf) throw_break("unsupported_value", "an array of objects that are not numbers");
+    if (!leaf) throw_value_break(value, "an array of objects that are not numbers");
     nested->leaves.push_back(std::move(*leaf));
     return;
   }
@@ -88,7 +89,7 @@ DType discovered_dtype(const std::vector<Operand>& leaves) {
   }
   const auto dtype = numpy_shim::dtype_of_descr(
       reinterpret_cast<PyObject*>(PyArray_DESCR(numpy_shim::as_array(array))));
-  if (!dtype) throw_break("unsupported_value", "an array of objects that are not numbers");
+  if (!dtype) throw_break("opaque_dtype", "an array of objects that are not numbers");
   return *dtype;
 }
 
@@ -147,7 +148,7 @@ namespace {
 void refuse(const NumpyArguments& arguments, std::initializer_list<const char*> names) {
   for (const char* name : names) {
     if (arguments.get_unless_none(name)) {
-      throw_break("unsupported_numpy", fmt::format("{} with {}=", arguments.entry->path, name));
+      throw_break("numpy_argument", fmt::format("{} with {}=", arguments.entry->path, name));
     }
   }
 }
@@ -209,11 +210,11 @@ Likeness likeness(Tracer& tracer, const NumpyArguments& arguments) {
   if (const Sym shape = arguments.get_unless_none("shape")) {
     like.dims = shape_argument(tracer, shape, arguments.entry->path);
     if (order == 'K' && like.dims.size() > 1 && like.dims.size() == model.dims.size()) {
-      throw_break("unsupported_numpy", "a shape= of equal rank with order='K'");
+      throw_break("numpy_argument", "a shape= of equal rank with order='K'");
     }
     if (order == 'F' && like.dims.size() > 1)
       like.order = fortran_order(static_cast<int>(like.dims.size()));
-    if (order == 'A') throw_break("unsupported_numpy", "shape= with order='A'");
+    if (order == 'A') throw_break("numpy_argument", "shape= with order='A'");
     return like;
   }
   like.dims = model.dims;
@@ -283,7 +284,7 @@ namespace {
 Sym with_dtype(Tracer& tracer, const Sym& value, std::optional<DType> dtype, char order,
                bool copy) {
   if (sequence_items(tracer, value)) {
-    if (order == 'F') throw_break("unsupported_numpy", "an array of a list in Fortran order");
+    if (order == 'F') throw_break("numpy_argument", "an array of a list in Fortran order");
     return array_from_sequence(tracer, value, dtype);
   }
   const Operand operand = as_operand(tracer, value, "array");
@@ -316,14 +317,14 @@ Sym with_dtype(Tracer& tracer, const Sym& value, std::optional<DType> dtype, cha
 Sym call_array(Tracer& tracer, const NumpyArguments& arguments) {
   refuse(arguments, {"like"});
   const int64_t least = constant_int(tracer, arguments.get("ndmin"), "array").value_or(0);
-  if (least > 8) throw_break("unsupported_numpy", "array with a large ndmin=");
+  if (least > 8) throw_break("numpy_argument", "array with a large ndmin=");
   const Sym copy_value = arguments.get("copy");
   bool copy = true;
   if (copy_value) {
     if (is_none(copy_value)) {
       copy = false;
     } else if (!*constant_bool(tracer, copy_value, "array")) {
-      throw_break("unsupported_numpy", "array with copy=False");
+      throw_break("numpy_argument", "array with copy=False");
     }
   }
   const Sym made = with_dtype(tracer, arguments.get("object"),
@@ -341,7 +342,7 @@ Sym call_asarray(Tracer& tracer, const NumpyArguments& arguments) {
   bool copy = false;
   if (const Sym value = arguments.get_unless_none("copy")) {
     copy = *constant_bool(tracer, value, "asarray");
-    if (!copy) throw_break("unsupported_numpy", "asarray with copy=False");
+    if (!copy) throw_break("numpy_argument", "asarray with copy=False");
   }
   return with_dtype(tracer, arguments.get("a"),
                     dtype_argument(tracer, arguments.get("dtype"), "asarray"),
@@ -390,7 +391,7 @@ Sym diagonal_ones(Tracer& tracer, const NumpyArguments& arguments, Op compare, c
       tracer, make_sequence(SymKind::kTuple, {rows, columns}), arguments.entry->path);
   const int64_t k = constant_int(tracer, arguments.get("k"), arguments.entry->path).value_or(0);
   if (k > (int64_t{1} << 40) || k < -(int64_t{1} << 40))
-    throw_break("unsupported_numpy", "a far diagonal");
+    throw_break("numpy_argument", "a far diagonal");
   const DType dtype =
       dtype_argument(tracer, arguments.get("dtype"), arguments.entry->path).value_or(missing);
   // Row + k against column: equal on the diagonal, not less on and below it.
@@ -419,10 +420,10 @@ Sym triangle(Tracer& tracer, const NumpyArguments& arguments, bool lower) {
   const Sym value = as_array_value(tracer, arguments.get("m"), arguments.entry->path);
   const auto& array = static_cast<const ArrayValue&>(*value);
   const auto dims = dims_of(tracer, array);
-  if (dims.size() < 2) throw_break("unsupported_numpy", "a triangle of an array of rank below 2");
+  if (dims.size() < 2) throw_break("numpy_argument", "a triangle of an array of rank below 2");
   const int64_t k = constant_int(tracer, arguments.get("k"), arguments.entry->path).value_or(0);
   if (k > (int64_t{1} << 40) || k < -(int64_t{1} << 40))
-    throw_break("unsupported_numpy", "a far diagonal");
+    throw_break("numpy_argument", "a far diagonal");
   const int rank = static_cast<int>(dims.size());
   // tril: where(row + k >= column, m, 0); triu: where(row + k - 1 >= column, 0, m)
   const NodeId inside = elementwise(
@@ -475,7 +476,7 @@ Sym call_indices(Tracer& tracer, const NumpyArguments& arguments) {
   const DType dtype =
       dtype_argument(tracer, arguments.get("dtype"), "indices").value_or(DType::kInt64);
   if (constant_bool(tracer, arguments.get("sparse"), "indices").value_or(false)) {
-    throw_break("unsupported_numpy", "indices with sparse=");
+    throw_break("numpy_argument", "indices with sparse=");
   }
   std::vector<SizeExpr> all{static_cast<int64_t>(dims.size())};
   all.insert(all.end(), dims.begin(), dims.end());

@@ -11,7 +11,7 @@ namespace numlift::frame_eval {
 
 Sym call_extern_unknown(Tracer& tracer, const NumpyArguments& arguments) {
   if (arguments.get_unless_none("out")) {
-    throw_break("unsupported_numpy", fmt::format("{} with out=", arguments.entry->path));
+    throw_break("numpy_argument", fmt::format("{} with out=", arguments.entry->path));
   }
   return tracer.extern_call(arguments.callable, arguments.positional, arguments.keywords,
                             arguments.entry->path, ExternDims::kUnknown);
@@ -57,11 +57,11 @@ void store_changed(Tracer& tracer, const Sym& target, const char* function,
                    bool touches_all) {
   ArrayValue* array = as_array(target);
   if (array == nullptr)
-    throw_break("unsupported_numpy", fmt::format("{} of something that is no array", name));
+    throw_break("numpy_argument", fmt::format("{} of something that is no array", name));
   if (!array->writeable) throw_break("would_raise", "assignment destination is read-only");
   const SizeExpr size = element_count(tracer, dims_of(tracer, *array));
   if (!touches_all && tracer.hint(size) > kMostCopied) {
-    throw_break("unsupported_numpy", fmt::format("{} on a large array", name));
+    throw_break("numpy_argument", fmt::format("{} on a large array", name));
   }
   for (const Sym& value : args) {
     const DType dtype = as_array(value) ? as_array(value)->type.dtype : array->type.dtype;
@@ -72,7 +72,7 @@ void store_changed(Tracer& tracer, const Sym& target, const char* function,
   std::vector<Sym> all{target};
   all.insert(all.end(), args.begin(), args.end());
   const Sym changed = tracer.extern_call(helper(function), all, kwargs, name, ExternDims::kUnknown);
-  if (changed->kind != SymKind::kArray) throw_break("unsupported_numpy", name);
+  if (changed->kind != SymKind::kArray) throw_break("numpy_argument", name);
   const NodeId node = static_cast<ArrayValue&>(*changed).storage->current;
   // Its sizes are the target's: the program checks it.
   tracer.graph().mutable_node(node).type.dims = dims_of(tracer, *array);
@@ -99,7 +99,7 @@ Sym call_changing_method(Tracer& tracer, const NumpyArguments& arguments) {
 // np.put(x, …), np.add.at(x, …), …
 Sym call_changing_function(Tracer& tracer, const NumpyArguments& arguments) {
   if (arguments.positional.empty())
-    throw_break("unsupported_numpy", "the array to change is given by keyword");
+    throw_break("numpy_argument", "the array to change is given by keyword");
   std::vector<Sym> args{tracer.constant(arguments.callable)};
   args.insert(args.end(), arguments.positional.begin() + 1, arguments.positional.end());
   store_changed(tracer, arguments.positional[0], "function", args, arguments.keywords,
@@ -110,7 +110,7 @@ Sym call_changing_function(Tracer& tracer, const NumpyArguments& arguments) {
 Sym call_nan_to_num(Tracer& tracer, const NumpyArguments& arguments) {
   const Sym copy = arguments.get("copy");
   if (copy && constant_bool(tracer, copy, "nan_to_num") != true) {
-    throw_break("unsupported_numpy", "nan_to_num in place");
+    throw_break("numpy_argument", "nan_to_num in place");
   }
   return call_extern(tracer, arguments);
 }

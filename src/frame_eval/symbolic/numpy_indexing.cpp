@@ -168,7 +168,9 @@ Sym item_at(Tracer& tracer, const ArrayValue& array, int64_t index) {
       elementwise_scalar(tracer, tracer.read(static_cast<ArrayValue&>(*item))));
 }
 
-Sym numpy_get_item(Tracer& tracer, const Sym& value, const Sym& key) {
+namespace {
+
+Sym get_item(Tracer& tracer, const Sym& value, const Sym& key) {
   const ArrayValue* array = as_array(value);
   if (array == nullptr) {
     const auto items = sequence_items(tracer, key);
@@ -189,6 +191,13 @@ Sym numpy_get_item(Tracer& tracer, const Sym& value, const Sym& key) {
   const Sym arguments[] = {value, key};
   return tracer.extern_call(getitem, arguments, {}, "numpy.ndarray.__getitem__",
                             parsed.data_sized ? ExternDims::kUnknown : ExternDims::kGuess);
+}
+
+}  // namespace
+
+Sym numpy_get_item(Tracer& tracer, const Sym& value, const Sym& key) {
+  return tracer.operation([] { return "numpy.ndarray.__getitem__"; },
+                          [&] { return get_item(tracer, value, key); });
 }
 
 }  // namespace numlift::frame_eval

@@ -7,6 +7,7 @@
 #include "symbolic/numpy_creation.h"
 #include "symbolic/numpy_handlers.h"
 #include "symbolic/numpy_indexing.h"
+#include "symbolic/pure.h"
 
 namespace numlift::frame_eval {
 
@@ -84,7 +85,7 @@ DType joined_dtype(Tracer& tracer, const NumpyArguments* arguments,
     asked = dtype_argument(tracer, arguments->get("dtype"), arguments->entry->path);
     casting = casting_argument(tracer, arguments->get("casting"), "same_kind");
     if (arguments->get_unless_none("out")) {
-      throw_break("unsupported_numpy", fmt::format("{} with out=", arguments->entry->path));
+      throw_break("numpy_argument", fmt::format("{} with out=", arguments->entry->path));
     }
   }
   const auto dtype = asked ? asked : common;
@@ -135,8 +136,7 @@ std::vector<Sym> arrays_argument(Tracer& tracer, const Sym& value, const std::st
     for (const Sym& item : *items) arrays.push_back(as_array_value(tracer, item, what));
     return arrays;
   }
-  if (value->kind != SymKind::kArray)
-    throw_break("unsupported_value", what + ": not a sequence of arrays");
+  if (value->kind != SymKind::kArray) throw_value_break(value, what + ": not a sequence of arrays");
   for (const Sym& item : numpy_iterate(tracer, value))
     arrays.push_back(as_array_value(tracer, item, what));
   return arrays;
@@ -168,10 +168,10 @@ Sym call_concatenate(Tracer& tracer, const NumpyArguments& arguments) {
   const Sym axis = arguments.get("axis");
   if (axis && is_none(axis)) {
     const auto items = sequence_items(tracer, arguments.values[0]);
-    if (!items) throw_break("unsupported_numpy", "concatenate of one array's rows with axis=None");
+    if (!items) throw_break("numpy_argument", "concatenate of one array's rows with axis=None");
     for (const Sym& item : *items) {
       if (item->kind != SymKind::kArray)
-        throw_break("unsupported_numpy", "numbers joined with axis=None");
+        throw_break("numpy_argument", "numbers joined with axis=None");
       const Sym raveled[] = {item};
       arrays.push_back(call_numpy(tracer, "ravel", raveled));
     }
@@ -268,7 +268,7 @@ namespace {
 Sym split(Tracer& tracer, const NumpyArguments& arguments, const Sym& value, const Sym& parts,
           int64_t given_axis, bool equal) {
   const std::string& what = arguments.entry->path;
-  if (value->kind != SymKind::kArray) throw_break("unsupported_value", what + ": not an array");
+  if (value->kind != SymKind::kArray) throw_value_break(value, what + ": not an array");
   const ArrayValue& array = array_in(value);
   const int axis = normalize_axis(given_axis, array.type.rank(), what);
   const SizeExpr length = dims_of(tracer, array)[static_cast<size_t>(axis)];

@@ -249,7 +249,7 @@ char order_argument(Tracer& tracer, const Sym& value, char missing) {
     if (letter == 'K' || letter == 'A' || letter == 'C' || letter == 'F')
       return static_cast<char>(letter);
   }
-  throw_break("unsupported_numpy", "an order argument that is not one of 'K', 'A', 'C', 'F'");
+  throw_break("numpy_argument", "an order argument that is not one of 'K', 'A', 'C', 'F'");
 }
 
 AxisOrder result_order(Tracer& tracer, char order, const std::vector<SizeExpr>& dims,

@@ -67,7 +67,7 @@ void leave_to_python(const Sym& a, const Sym& b) {
     return static_cast<const ScalarValue&>(*value).type == py_scalar_type(DType::kComplex128);
   };
   if ((is_float64(a) && is_complex_number(b)) || (is_float64(b) && is_complex_number(a))) {
-    throw_break("unsupported_numpy", "numpy.float64 with a Python complex");
+    throw_break("numpy_argument", "numpy.float64 with a Python complex");
   }
 }
 
@@ -116,9 +116,7 @@ const char* fast_power(Tracer& tracer, const ArrayValue& base, const Sym& expone
   return nullptr;
 }
 
-}  // namespace
-
-Sym numpy_binary(Tracer& tracer, int nb_op, bool in_place, const Sym& a, const Sym& b) {
+Sym binary(Tracer& tracer, int nb_op, bool in_place, const Sym& a, const Sym& b) {
   if (const Sym folded = fold(
           tracer, a, b, [&](PyObject* x, PyObject* y) { return compute_binary(nb_op, x, y); })) {
     return folded;
@@ -127,7 +125,7 @@ Sym numpy_binary(Tracer& tracer, int nb_op, bool in_place, const Sym& a, const S
   UfuncOptions options;
   ArrayValue* left = as_array(a);
   if (in_place && left != nullptr) {
-    if (nb_op == kMatrixMultiply) throw_break("unsupported_numpy", "@= on an array");
+    if (nb_op == kMatrixMultiply) throw_break("numpy_argument", "@= on an array");
     options.out = a;
   }
   options.scalar_math = true;
@@ -141,7 +139,7 @@ Sym numpy_binary(Tracer& tracer, int nb_op, bool in_place, const Sym& a, const S
   return apply_ufunc(tracer, kBinaryUfuncs[nb_op], operands, options);
 }
 
-Sym numpy_unary(Tracer& tracer, UnaryOp op, const Sym& a) {
+Sym unary(Tracer& tracer, UnaryOp op, const Sym& a) {
   if (const Sym folded = fold(tracer, a, nullptr, [&](PyObject* x, PyObject*) -> PyObject* {
         switch (op) {
           case UnaryOp::kNegative:
@@ -169,7 +167,7 @@ Sym numpy_unary(Tracer& tracer, UnaryOp op, const Sym& a) {
   NUMLIFT_UNREACHABLE();
 }
 
-Sym numpy_absolute(Tracer& tracer, const Sym& a) {
+Sym absolute(Tracer& tracer, const Sym& a) {
   if (const Sym folded =
           fold(tracer, a, nullptr, [](PyObject* x, PyObject*) { return PyNumber_Absolute(x); })) {
     return folded;
@@ -180,7 +178,7 @@ Sym numpy_absolute(Tracer& tracer, const Sym& a) {
   return apply_ufunc(tracer, "absolute", operands, options);
 }
 
-Sym numpy_compare(Tracer& tracer, int compare, const Sym& a, const Sym& b) {
+Sym compare_values(Tracer& tracer, int compare, const Sym& a, const Sym& b) {
   if (const Sym folded = fold(tracer, a, b, [&](PyObject* x, PyObject* y) {
         return PyObject_RichCompare(x, y, compare);
       })) {
@@ -190,6 +188,30 @@ Sym numpy_compare(Tracer& tracer, int compare, const Sym& a, const Sym& b) {
   static_assert(Py_LT == 0 && Py_LE == 1 && Py_EQ == 2 && Py_NE == 3 && Py_GT == 4 && Py_GE == 5);
   const Sym operands[] = {a, b};
   return apply_ufunc(tracer, kCompareUfuncs[compare], operands);
+}
+
+}  // namespace
+
+Sym numpy_binary(Tracer& tracer, int nb_op, bool in_place, const Sym& a, const Sym& b) {
+  const std::string_view ufunc = kBinaryUfuncs[nb_op];
+  return tracer.operation(
+      [&] { return fmt::format("numpy.{}", ufunc == "true_divide" ? "divide" : ufunc); },
+      [&] { return binary(tracer, nb_op, in_place, a, b); });
+}
+
+Sym numpy_unary(Tracer& tracer, UnaryOp op, const Sym& a) {
+  static constexpr const char* kNames[] = {"numpy.negative", "numpy.positive", "numpy.invert"};
+  return tracer.operation([&] { return kNames[static_cast<size_t>(op)]; },
+                          [&] { return unary(tracer, op, a); });
+}
+
+Sym numpy_absolute(Tracer& tracer, const Sym& a) {
+  return tracer.operation([] { return "numpy.absolute"; }, [&] { return absolute(tracer, a); });
+}
+
+Sym numpy_compare(Tracer& tracer, int compare, const Sym& a, const Sym& b) {
+  return tracer.operation([&] { return std::string("numpy.") + kCompareUfuncs[compare]; },
+                          [&] { return compare_values(tracer, compare, a, b); });
 }
 
 }  // namespace numlift::frame_eval

@@ -46,7 +46,7 @@ Sym arange_of_ints(Tracer& tracer, const SizeExpr& start, const SizeExpr& stop,
   // NumPy computes the length in float64.
   for (const SizeExpr* size : {&distance, &stride}) {
     if (tracer.decide_less(int64_t{1} << 52, *size, reason))
-      throw_break("unsupported_numpy", "a long range");
+      throw_break("numpy_argument", "a long range");
   }
   SizeExpr length = 0;
   if (tracer.decide_less_equal(0, distance, reason)) {
@@ -64,7 +64,7 @@ Sym arange_of_ints(Tracer& tracer, const SizeExpr& start, const SizeExpr& stop,
     const int64_t most = dtype == DType::kUInt64 ? INT64_MAX : PyLong_AsLongLong(high.get());
     for (const SizeExpr& value : {start, stop, tracer.simplify(start + step)}) {
       if (tracer.decide_less(value, least, reason) || tracer.decide_less(most, value, reason)) {
-        throw_break("unsupported_numpy", "a range beyond its dtype");
+        throw_break("numpy_argument", "a range beyond its dtype");
       }
     }
   }
@@ -148,11 +148,11 @@ Sym arange_of_constants(Tracer& tracer, const NumpyArguments& arguments, DType d
 }  // namespace
 
 Sym call_arange(Tracer& tracer, const NumpyArguments& arguments) {
-  if (arguments.get_unless_none("like")) throw_break("unsupported_numpy", "arange with like=");
+  if (arguments.get_unless_none("like")) throw_break("numpy_argument", "arange with like=");
   Sym start = arguments.values[0], stop = arguments.get_unless_none("stop");
   Sym step = arguments.get_unless_none("step");
   const auto dtype = dtype_argument(tracer, arguments.get("dtype"), "arange");
-  if (is_none(start)) throw_break("unsupported_numpy", "arange without a start");
+  if (is_none(start)) throw_break("numpy_argument", "arange without a start");
   const bool ints = is_int(start) && (!stop || is_int(stop)) && (!step || is_int(step));
   const bool floating = dtype == DType::kFloat64 || dtype == DType::kFloat32;
   if (ints && (!dtype || is_integer(*dtype) || floating)) {
@@ -237,7 +237,7 @@ Sym call_meshgrid(Tracer& tracer, const NumpyArguments& arguments) {
   if (const Sym indexing = arguments.get("indexing")) {
     const auto text = tracer.as_constant(indexing, "the indexing of meshgrid");
     if (!text || !PyUnicode_Check(text->get()))
-      throw_break("unsupported_numpy", "meshgrid's indexing");
+      throw_break("numpy_argument", "meshgrid's indexing");
     swap = PyUnicode_CompareWithASCIIString(text->get(), "xy") == 0;
     if (!swap && PyUnicode_CompareWithASCIIString(text->get(), "ij") != 0) {
       throw_break("would_raise", "Valid values for `indexing` are 'xy' and 'ij'.");
@@ -256,7 +256,7 @@ Sym call_meshgrid(Tracer& tracer, const NumpyArguments& arguments) {
   }
   for (Sym& part : parts) {
     if (!sparse) {
-      if (!copy) throw_break("unsupported_numpy", "meshgrid without copies");
+      if (!copy) throw_break("numpy_argument", "meshgrid without copies");
       part = broadcast_view(tracer, static_cast<ArrayValue&>(*part), all);
     }
     if (copy) part = copy_array(tracer, static_cast<ArrayValue&>(*part), 'C');

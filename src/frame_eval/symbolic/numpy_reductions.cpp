@@ -145,8 +145,7 @@ Sym reduce_ufunc(Tracer& tracer, const std::string& name, const Sym& value,
     // NumPy takes the dtype of out into account: only where that changes nothing.
     if (!options.dtype && !logical) dtype = operand.type.dtype;
     if (out->type.dtype != dtype || (dtype == DType::kBool && !logical)) {
-      throw_break("unsupported_numpy",
-                  fmt::format("{}.reduce into an array of another dtype", name));
+      throw_break("numpy_argument", fmt::format("{}.reduce into an array of another dtype", name));
     }
   }
   if (dtype != operand.type.dtype && !logical) {
@@ -168,7 +167,7 @@ Sym reduce_ufunc(Tracer& tracer, const std::string& name, const Sym& value,
   if (has_initial) {
     if (logical) return nullptr;
     const Operand start = as_operand(tracer, options.initial, name);
-    if (start.is_array) throw_break("unsupported_numpy", "initial= is an array");
+    if (start.is_array) throw_break("numpy_argument", "initial= is an array");
     initial = cast_operand(tracer, start, dtype);
   } else if (is_none(options.initial) && options.initial != nullptr) {
     require_elements(tracer, operand.dims, axes, name);
@@ -177,7 +176,7 @@ Sym reduce_ufunc(Tracer& tracer, const std::string& name, const Sym& value,
     if (needs_element(name) && !has_initial)
       throw_break("would_raise", "where= needs an initial value");
     const Operand mask = as_operand(tracer, options.where, name);
-    if (mask.type.dtype != DType::kBool) throw_break("unsupported_numpy", "where= is not bool");
+    if (mask.type.dtype != DType::kBool) throw_break("numpy_argument", "where= is not bool");
     const std::vector<SizeExpr> both[] = {operand.dims, mask.dims};
     if (!same_dims(tracer, broadcast_dims(tracer, both, name), operand.dims, name)) {
       throw_break("would_raise", "where= does not broadcast to the operand");
@@ -287,7 +286,7 @@ Sym call_ptp(Tracer& tracer, const NumpyArguments& arguments) {
   const Sym low = reduce_ufunc(tracer, "minimum", arguments.get("a"), options);
   if (!high || !low) return call_extern(tracer, arguments);
   const Sym operands[] = {high, low};
-  if (subtract.out) throw_break("unsupported_numpy", "ptp with out=");
+  if (subtract.out) throw_break("numpy_argument", "ptp with out=");
   return apply_ufunc(tracer, "subtract", operands, subtract);
 }
 
@@ -373,7 +372,7 @@ Sym call_mean(Tracer& tracer, const NumpyArguments& arguments) {
   const Operand result = as_operand(tracer, mean, "mean");
   if (as_array(out)->type.dtype != result.type.dtype || half ||
       as_array(out)->type.rank() != result.rank()) {
-    throw_break("unsupported_numpy", "mean into an array of another dtype or rank");
+    throw_break("numpy_argument", "mean into an array of another dtype or rank");
   }
   return store_out(tracer, out, result.node, "mean");
 }
@@ -482,7 +481,7 @@ namespace {
 
 Sym find_extreme(Tracer& tracer, const NumpyArguments& arguments, Op op, const char* name) {
   if (!is_none(arguments.get("out")))
-    throw_break("unsupported_numpy", fmt::format("{} with out=", name));
+    throw_break("numpy_argument", fmt::format("{} with out=", name));
   const Operand operand = as_operand(tracer, arguments.get("a"), name);
   const bool keepdims = constant_bool(tracer, arguments.get("keepdims"), name).value_or(false);
   if (!native_reduction(op, operand.type.dtype)) return call_extern(tracer, arguments);

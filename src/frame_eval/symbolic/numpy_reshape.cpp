@@ -112,12 +112,11 @@ bool can_stay(Tracer& tracer, const ArrayValue& array, const std::vector<SizeExp
     SizeExpr np = dims[ni], op = old_dims[oi];
     while (!tracer.decide_equal(np, op, kReason)) {
       if (tracer.decide_less(np, op, kReason)) {
-        if (nj >= dims.size())
-          throw_break("unsupported_numpy", "a reshape whose axes do not pair up");
+        if (nj >= dims.size()) throw_break("numpy_argument", "a reshape whose axes do not pair up");
         np = tracer.simplify(np * dims[nj++]);
       } else {
         if (oj >= old_dims.size())
-          throw_break("unsupported_numpy", "a reshape whose axes do not pair up");
+          throw_break("numpy_argument", "a reshape whose axes do not pair up");
         op = tracer.simplify(op * old_dims[oj++]);
       }
     }
@@ -179,7 +178,7 @@ Sym reshape_array(Tracer& tracer, const ArrayValue& array, std::vector<SizeExpr>
     const std::vector<SizeExpr> now = dims_of(tracer, array);
     for (SizeExpr& dim : dims) dim = tracer.simplify(dim);
     if (Sym view = add_remove_ones(tracer, array, now, dims)) return view;
-    throw_break("unsupported_numpy", "a reshape that splits or joins axes of a strided view");
+    throw_break("numpy_argument", "a reshape that splits or joins axes of a strided view");
   }
   const Sym copy = copy_array(tracer, array, 'C');
   return reshape_memory(tracer, static_cast<ArrayValue&>(*copy), dims);

@@ -2,6 +2,7 @@
 #include "numlift/numpy_shim/dtypes.h"
 #include "numlift/py/py_error.h"
 #include "symbolic/numpy_ufuncs.h"
+#include "symbolic/pure.h"
 
 namespace numlift::frame_eval {
 
@@ -9,7 +10,7 @@ Sym call_scalar_class(Tracer& tracer, BorrowedRef scalar_class, DType dtype,
                       std::span<const Sym> args, Keywords kwargs) {
   const std::string name = callable_name(scalar_class);
   if (!kwargs.empty() || args.size() > 1) {
-    throw_break("unsupported_numpy", fmt::format("numpy.{} with several arguments", name));
+    throw_break("numpy_argument", fmt::format("numpy.{} with several arguments", name));
   }
   if (args.empty()) return tracer.constant(checked(PyObject_CallNoArgs(scalar_class.get())));
   const Operand operand = as_operand(tracer, args[0], name);
@@ -39,11 +40,11 @@ Sym numpy_to_number(Tracer& tracer, PyTypeObject* number_type, const Sym& value)
     return tracer.constant(std::move(result));
   }
   if (number_type == &PyBool_Type) {
-    throw_break("data_dependent", "the truth of a value that is known only when the program runs");
+    throw_break("generic_jump", fmt::format("generic_jump {}", type_name(value)));
   }
   const Operand operand = as_operand(tracer, value, "a conversion to a Python number");
   if (operand.rank() > 0) {
-    throw_break("unsupported_numpy", "a Python number of an array that is not 0-dimensional");
+    throw_break("numpy_argument", "a Python number of an array that is not 0-dimensional");
   }
   const DType from = operand.type.dtype;
   const auto result = [&](NodeId node, DType dtype) {
@@ -71,7 +72,7 @@ Sym numpy_to_number(Tracer& tracer, PyTypeObject* number_type, const Sym& value)
     }
     return result(node, DType::kInt64);
   }
-  throw_break("unsupported_numpy", "a conversion to a number class that is not known");
+  throw_break("numpy_argument", "a conversion to a number class that is not known");
 }
 
 }  // namespace numlift::frame_eval

@@ -8,7 +8,7 @@ namespace numlift::frame_eval {
 
 Sym call_where(Tracer& tracer, const NumpyArguments& arguments) {
   const Sym x = arguments.get("x"), y = arguments.get("y");
-  if (!x && !y) throw_break("unsupported_numpy", "numpy.where with one argument");
+  if (!x && !y) throw_break("numpy_argument", "numpy.where with one argument");
   if (!x || !y) throw_break("would_raise", "either both or neither of x and y should be given");
   const Operand operands[] = {as_operand(tracer, arguments.get("condition"), "where"),
                               as_operand(tracer, x, "where"), as_operand(tracer, y, "where")};
@@ -47,7 +47,7 @@ bool is_beyond_range(Tracer& tracer, const Sym& bound, DType dtype, bool upper) 
   if (bound->kind == SymKind::kScalar) {
     const Type& type = static_cast<const ScalarValue&>(*bound).type;
     if (type.value_kind == ValueKind::kPyScalar && type.dtype == DType::kInt64) {
-      throw_break("unsupported_numpy", "clip by a Python int that the program computes");
+      throw_break("numpy_argument", "clip by a Python int that the program computes");
     }
     return false;
   }
@@ -70,7 +70,7 @@ Sym clip(Tracer& tracer, const NumpyArguments& arguments, Sym low, Sym high) {
   if (arguments.get("subok")) constant_bool(tracer, arguments.get("subok"), "clip");
   if (const Sym where = arguments.get("where")) {
     if (!constant_bool(tracer, where, "clip").value_or(false)) {
-      throw_break("unsupported_numpy", "clip with where=");
+      throw_break("numpy_argument", "clip with where=");
     }
   }
   if (is_none(low)) low = nullptr;
@@ -126,7 +126,7 @@ Sym call_round(Tracer& tracer, const NumpyArguments& arguments) {
   UfuncOptions options;
   options.out = out_argument(arguments.get("out"));
   if (is_integer(dtype) && decimals >= 0) {
-    if (options.out) throw_break("unsupported_numpy", "round of integers with out=");
+    if (options.out) throw_break("numpy_argument", "round of integers with out=");
     const NodeId node = cast_operand(tracer, operand, dtype);
     if (operand.rank() == 0) return tracer.new_scalar(elementwise_scalar(tracer, node));
     return tracer.new_array(

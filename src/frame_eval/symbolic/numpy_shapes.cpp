@@ -60,14 +60,14 @@ Sym as_tuple(std::vector<Sym> items) { return make_sequence(SymKind::kTuple, std
 Sym call_reshape(Tracer& tracer, const NumpyArguments& arguments) {
   const std::string& what = arguments.entry->path;
   if (arguments.get_unless_none("copy")) {
-    throw_break("unsupported_numpy", "reshape with copy=");
+    throw_break("numpy_argument", "reshape with copy=");
   }
   Sym shape = arguments.get("shape");
   if (is_method(arguments)) {
-    if (arguments.rest.empty()) throw_break("unsupported_numpy", "reshape without a shape");
+    if (arguments.rest.empty()) throw_break("numpy_argument", "reshape without a shape");
     shape = arguments.rest.size() == 1 ? arguments.rest[0] : as_tuple(arguments.rest);
   }
-  if (is_none(shape)) throw_break("unsupported_numpy", "reshape to None");
+  if (is_none(shape)) throw_break("numpy_argument", "reshape to None");
   const char order = order_argument(tracer, arguments.get("order"), 'C');
   const Sym value = subject(tracer, arguments);
   return handed_out(
@@ -83,7 +83,7 @@ Sym call_flatten(Tracer& tracer, const NumpyArguments& arguments) {
   const auto own = dims_of(tracer, array);
   if (order == 'K') {
     if (!is_c_contiguous(tracer, array.type.dtype, own, array.strides)) {
-      throw_break("unsupported_numpy", "flatten in memory order");
+      throw_break("numpy_argument", "flatten in memory order");
     }
   } else if (order == 'F' || (order == 'A' && own.size() > 1 &&
                               !is_c_contiguous(tracer, array.type.dtype, own, array.strides) &&
@@ -110,7 +110,7 @@ Sym call_ravel(Tracer& tracer, const NumpyArguments& arguments) {
     } else if (own.size() > 1 && f()) {
       order = 'F';
     } else if (order == 'K' && own.size() > 0) {
-      throw_break("unsupported_numpy", "ravel in memory order");
+      throw_break("numpy_argument", "ravel in memory order");
     } else {
       order = 'C';
     }
@@ -283,7 +283,7 @@ Sym call_broadcast_arrays(Tracer& tracer, const NumpyArguments& arguments) {
   for (size_t k = 0; k < values.size(); ++k) {
     if (!same_dims(tracer, all[k], dims, "broadcast_arrays")) {
       // Its results warn when they are written to.
-      throw_break("unsupported_numpy", "broadcast_arrays that stretches an axis");
+      throw_break("numpy_argument", "broadcast_arrays that stretches an axis");
     }
   }
   return as_tuple(std::move(values));
@@ -349,7 +349,7 @@ Sym call_roll(Tracer& tracer, const NumpyArguments& arguments) {
   const auto shifts = sequence_items(tracer, shift_value);
   if (axes || shifts) {
     if (!axes || axes->empty() || (shifts && shifts->size() != axes->size())) {
-      throw_break("unsupported_numpy", "roll with several shifts along one axis");
+      throw_break("numpy_argument", "roll with several shifts along one axis");
     }
     for (size_t k = 0; k < axes->size(); ++k) {
       NumpyArguments one = arguments;
@@ -410,7 +410,7 @@ Sym call_diagonal(Tracer& tracer, const NumpyArguments& arguments) {
   const int b = normalize_axis(constant_int(tracer, arguments.get("axis2"), "diagonal").value_or(1),
                                rank, "diagonal");
   if (a == b) throw_break("would_raise", "axis1 and axis2 cannot be the same");
-  if (offset > INT32_MAX || offset < -INT32_MAX) throw_break("unsupported_numpy", "a far diagonal");
+  if (offset > INT32_MAX || offset < -INT32_MAX) throw_break("numpy_argument", "a far diagonal");
   return read_only(diagonal_view(tracer, array_in(value), offset, a, b));
 }
 
@@ -419,7 +419,7 @@ Sym call_linalg_diagonal(Tracer& tracer, const NumpyArguments& arguments) {
   const int rank = array_in(value).type.rank();
   if (rank < 2) throw_break("would_raise", "diag requires an array of at least two dimensions");
   const int64_t offset = constant_int(tracer, arguments.get("offset"), "diagonal").value_or(0);
-  if (offset > INT32_MAX || offset < -INT32_MAX) throw_break("unsupported_numpy", "a far diagonal");
+  if (offset > INT32_MAX || offset < -INT32_MAX) throw_break("numpy_argument", "a far diagonal");
   return read_only(diagonal_view(tracer, array_in(value), offset, rank - 2, rank - 1));
 }
 
@@ -431,7 +431,7 @@ Sym part(Tracer& tracer, const NumpyArguments& arguments, const char* name) {
   const Ref text = checked(PyUnicode_FromString(name));
   if (is_numpy_value(value)) return numpy_get_attribute(tracer, value, text);
   if (value->kind != SymKind::kList && value->kind != SymKind::kTuple) {
-    throw_break("unsupported_numpy", "real or imag of a Python number");
+    throw_break("numpy_argument", "real or imag of a Python number");
   }
   return part_of(tracer, as_array_value(tracer, value, name), std::string_view(name) == "imag");
 }
@@ -497,13 +497,13 @@ Sym call_isfortran(Tracer& tracer, const NumpyArguments& arguments) {
 
 Sym call_iterable(Tracer& tracer, const NumpyArguments& arguments) {
   const ArrayValue* array = as_array(arguments.values[0]);
-  if (array == nullptr) throw_break("unsupported_numpy", "iterable of something that is no array");
+  if (array == nullptr) throw_break("numpy_argument", "iterable of something that is no array");
   return truth(tracer, array->type.rank() > 0);
 }
 
 Sym call_astype_function(Tracer& tracer, const NumpyArguments& arguments) {
   if (arguments.values[0]->kind != SymKind::kArray || arguments.get_unless_none("device")) {
-    throw_break("unsupported_numpy", "astype of something that is no array");
+    throw_break("numpy_argument", "astype of something that is no array");
   }
   return call_astype(tracer, arguments);
 }
@@ -564,7 +564,7 @@ Sym call_tile(Tracer& tracer, const NumpyArguments& arguments) {
     own.insert(own.begin(), rank - own.size(), SizeExpr(1));
     return reshape_array(tracer, array_in(copy), own);
   }
-  if (rank == 0 || rank > 8) throw_break("unsupported_numpy", "tile of this rank");
+  if (rank == 0 || rank > 8) throw_break("numpy_argument", "tile of this rank");
   times.insert(times.begin(), rank - times.size(), SizeExpr(1));
   own.insert(own.begin(), rank - own.size(), SizeExpr(1));
   const size_t added = rank - array_in(value).type.dims.size();
@@ -591,7 +591,7 @@ Sym call_view(Tracer& tracer, const NumpyArguments& arguments) {
   const ArrayValue* array = as_array(arguments.values[0]);
   if (array == nullptr || !arguments.rest.empty() || arguments.get("dtype") ||
       arguments.get("type")) {
-    throw_break("unsupported_numpy", "view as another dtype");
+    throw_break("numpy_argument", "view as another dtype");
   }
   return same_view(tracer, *array);
 }

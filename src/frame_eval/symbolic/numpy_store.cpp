@@ -6,6 +6,7 @@
 #include "symbolic/numpy_extern.h"
 #include "symbolic/numpy_handlers.h"
 #include "symbolic/numpy_indexing.h"
+#include "symbolic/pure.h"
 
 namespace numlift::frame_eval {
 
@@ -128,15 +129,17 @@ void assign(Tracer& tracer, ArrayValue& target, const Sym& content, bool one_ele
   } else {
     value = find_operand(tracer, content);
   }
-  if (!value) throw_break("unsupported_value", "an assigned object that is not an array or number");
+  if (!value) throw_value_break(content, "an assigned object that is not an array or number");
   if (one_element && value->rank() > 0) {
-    throw_break("unsupported_numpy", "an array is assigned to one element");
+    throw_break("numpy_argument", "an array is assigned to one element");
   }
   const NodeId node = assigned_node(tracer, *value, dtype);
   tracer.store(target, fit(tracer, node, dims_of(tracer, target)));
 }
 
-void numpy_set_item(Tracer& tracer, const Sym& value, const Sym& key, const Sym& content) {
+namespace {
+
+void set_item(Tracer& tracer, const Sym& value, const Sym& key, const Sym& content) {
   ArrayValue* array = as_array(value);
   if (array == nullptr) throw_break("would_raise", "item assignment to a NumPy scalar");
   const IndexKey parsed = parse_index(tracer, key);
@@ -160,6 +163,16 @@ void numpy_set_item(Tracer& tracer, const Sym& value, const Sym& key, const Sym&
       return;
   }
   NUMLIFT_UNREACHABLE();
+}
+
+}  // namespace
+
+void numpy_set_item(Tracer& tracer, const Sym& value, const Sym& key, const Sym& content) {
+  tracer.operation([] { return "numpy.ndarray.__setitem__"; },
+                   [&] {
+                     set_item(tracer, value, key, content);
+                     return true;
+                   });
 }
 
 // ---------------------------------------------------------------- functions
@@ -205,7 +218,7 @@ Sym call_putmask(Tracer& tracer, const NumpyArguments& arguments) {
   const Operand mask = as_operand(tracer, arguments.get("mask"), "putmask");
   const Operand value = as_operand(tracer, arguments.get("values"), "putmask");
   if (target == nullptr || mask.type.dtype != DType::kBool || !mask.is_array) {
-    throw_break("unsupported_numpy", "putmask of these arguments");
+    throw_break("numpy_argument", "putmask of these arguments");
   }
   if (!target->writeable) throw_break("would_raise", "assignment destination is read-only");
   const auto dims = dims_of(tracer, *target);
@@ -213,7 +226,7 @@ Sym call_putmask(Tracer& tracer, const NumpyArguments& arguments) {
                     (value.rank() == 0 || same_dims(tracer, dims, value.dims, "putmask"));
   if (!same ||
       (!value.type.weak && !numpy_shim::can_cast(value.type.dtype, target->type.dtype, "safe"))) {
-    throw_break("unsupported_numpy", "putmask that repeats or casts its values");
+    throw_break("numpy_argument", "putmask that repeats or casts its values");
   }
   const std::vector<SizeExpr> now = dims_of(tracer, *target);
   const DType dtype = target->type.dtype;
@@ -230,12 +243,12 @@ Sym call_putmask(Tracer& tracer, const NumpyArguments& arguments) {
 Sym call_fill_diagonal(Tracer& tracer, const NumpyArguments& arguments) {
   ArrayValue* array = as_array(arguments.get("a"));
   if (array == nullptr || array->type.rank() != 2)
-    throw_break("unsupported_numpy", "fill_diagonal of this rank");
+    throw_break("numpy_argument", "fill_diagonal of this rank");
   if (constant_bool(tracer, arguments.get("wrap"), "fill_diagonal").value_or(false)) {
-    throw_break("unsupported_numpy", "fill_diagonal with wrap=");
+    throw_break("numpy_argument", "fill_diagonal with wrap=");
   }
   const Operand value = as_operand(tracer, arguments.get("val"), "fill_diagonal");
-  if (value.rank() > 0) throw_break("unsupported_numpy", "fill_diagonal with several values");
+  if (value.rank() > 0) throw_break("numpy_argument", "fill_diagonal with several values");
   const Sym line = diagonal_view(tracer, *array, 0, 0, 1);
   assign(tracer, static_cast<ArrayValue&>(*line), arguments.get("val"));
   return tracer.constant(Ref::create(Py_None));
@@ -243,7 +256,7 @@ Sym call_fill_diagonal(Tracer& tracer, const NumpyArguments& arguments) {
 
 Sym call_fill(Tracer& tracer, const NumpyArguments& arguments) {
   ArrayValue* target = as_array(arguments.get("a"));
-  if (target == nullptr) throw_break("unsupported_numpy", "fill of a NumPy scalar");
+  if (target == nullptr) throw_break("numpy_argument", "fill of a NumPy scalar");
   assign(tracer, *target, arguments.get("value"), true);
   return tracer.constant(Ref::create(Py_None));
 }

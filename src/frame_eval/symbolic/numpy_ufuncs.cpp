@@ -248,7 +248,7 @@ Sym extern_ufunc(Tracer& tracer, BorrowedRef ufunc, std::span<const Sym> operand
                  const UfuncOptions& options) {
   const std::string name = callable_name(ufunc);
   if (options.where) {
-    throw_break("unsupported_numpy", fmt::format("numpy.{} with where=", name));
+    throw_break("numpy_argument", fmt::format("numpy.{} with where=", name));
   }
   std::vector<std::pair<Ref, Sym>> keywords;
   const auto add = [&](const char* keyword, Ref value) {
@@ -344,7 +344,7 @@ Sym apply_ufunc(Tracer& tracer, BorrowedRef ufunc, std::span<const Sym> operand_
 
   if (!options.out) {
     if (options.where) {
-      throw_break("unsupported_numpy", fmt::format("numpy.{} with where= but no out=", name));
+      throw_break("numpy_argument", fmt::format("numpy.{} with where= but no out=", name));
     }
     if (result_dims.empty() && options.keep_array) {
       node = tracer.append(Op::kCopy, {node}, NoAttr{}, array_type(tracer.type_of(node).dtype, {}));
@@ -356,7 +356,7 @@ Sym apply_ufunc(Tracer& tracer, BorrowedRef ufunc, std::span<const Sym> operand_
     if (target == nullptr) throw_break("would_raise", "out= is not an array");
     const Operand mask = as_operand(tracer, options.where, name);
     if (mask.type.dtype != DType::kBool) {
-      throw_break("unsupported_numpy", fmt::format("numpy.{}: where= is not bool", name));
+      throw_break("numpy_argument", fmt::format("numpy.{}: where= is not bool", name));
     }
     if (!numpy_shim::can_cast(tracer.type_of(node).dtype, target->type.dtype,
                               options.casting.c_str())) {
@@ -388,7 +388,7 @@ Sym out_argument(const Sym& value, bool* keep_array) {
     *keep_array = true;
     return nullptr;
   }
-  throw_break("unsupported_numpy", "an out= argument that is not one array");
+  throw_break("numpy_argument", "an out= argument that is not one array");
 }
 
 Sym call_ufunc(Tracer& tracer, BorrowedRef ufunc, std::span<const Sym> args, Keywords kwargs) {
@@ -399,8 +399,7 @@ Sym call_ufunc(Tracer& tracer, BorrowedRef ufunc, std::span<const Sym> args, Key
     throw_break("would_raise", fmt::format("numpy.{} takes {} operands", name, inputs));
   }
   UfuncOptions options;
-  if (args.size() > inputs + 1)
-    throw_break("unsupported_numpy", "several outputs given by position");
+  if (args.size() > inputs + 1) throw_break("numpy_argument", "several outputs given by position");
   if (args.size() == inputs + 1) options.out = out_argument(args[inputs], &options.keep_array);
   for (const auto& [keyword, value] : kwargs) {
     const std::string key = PyUnicode_AsUTF8(keyword.get());
@@ -420,7 +419,7 @@ Sym call_ufunc(Tracer& tracer, BorrowedRef ufunc, std::span<const Sym> args, Key
     } else if (key == "subok") {
       constant_bool(tracer, value, name);  // only exact arrays are traced: it changes nothing
     } else {
-      throw_break("unsupported_numpy", fmt::format("numpy.{} with {}=", name, key));
+      throw_break("numpy_argument", fmt::format("numpy.{} with {}=", name, key));
     }
   }
   return apply_ufunc(tracer, ufunc, args.first(inputs), options);
@@ -453,7 +452,7 @@ Sym call_ufunc_method(Tracer& tracer, BorrowedRef method, std::span<const Sym> a
     const Sym result = reduce_ufunc(tracer, ufunc_name, bound.get("array"), options);
     if (result) return result;
     if (options.out)
-      throw_break("unsupported_numpy", fmt::format("numpy.{}.reduce with out=", ufunc_name));
+      throw_break("numpy_argument", fmt::format("numpy.{}.reduce with out=", ufunc_name));
     return tracer.extern_call(method, args, kwargs, fmt::format("numpy.{}.reduce", ufunc_name));
   }
   if (name == "outer" && args.size() == 2 && kwargs.empty()) {
@@ -487,16 +486,16 @@ Sym call_ufunc_method(Tracer& tracer, BorrowedRef method, std::span<const Sym> a
   if (name == "accumulate" || name == "reduceat" || name == "outer") {
     for (const auto& [keyword, value] : kwargs) {
       if (PyUnicode_CompareWithASCIIString(keyword.get(), "out") == 0 && !is_none(value)) {
-        throw_break("unsupported_numpy", fmt::format("numpy.{}.{} with out=", ufunc_name, name));
+        throw_break("numpy_argument", fmt::format("numpy.{}.{} with out=", ufunc_name, name));
       }
     }
     const size_t most = name == "accumulate" ? 3 : name == "reduceat" ? 4 : 2;  // out comes next
     if (args.size() > most) {
-      throw_break("unsupported_numpy", fmt::format("numpy.{}.{} with out=", ufunc_name, name));
+      throw_break("numpy_argument", fmt::format("numpy.{}.{} with out=", ufunc_name, name));
     }
     return tracer.extern_call(method, args, kwargs, fmt::format("numpy.{}.{}", ufunc_name, name));
   }
-  throw_break("unsupported_numpy", fmt::format("numpy.{}.{}", ufunc_name, name));
+  throw_break("numpy_argument", fmt::format("numpy.{}.{}", ufunc_name, name));
 }
 
 }  // namespace numlift::frame_eval

@@ -20,8 +20,7 @@ const char* operator_text(int nb_op) {
 }
 
 [[noreturn]] void unsupported_operands(const std::string& what, const Sym& a, const Sym& b) {
-  throw_break("unsupported_value",
-              fmt::format("{} of {} and {}", what, type_name(a), type_name(b)));
+  throw_value_break(a, b, fmt::format("{} of {} and {}", what, type_name(a), type_name(b)));
 }
 
 std::optional<Sym> repeat_sequence(Interpreter& interpreter, const Sym& sequence,
@@ -253,7 +252,7 @@ Sym unary_operation(Interpreter& interpreter, UnaryOp op, const Sym& value) {
   static constexpr const char* kNames[] = {"__neg__", "__pos__", "__invert__"};
   if (auto result = special_method(interpreter, value, kNames[static_cast<int>(op)], {}))
     return result;
-  throw_break("unsupported_value", "a unary operator on a " + type_name(value));
+  throw_value_break(value, "a unary operator on a " + type_name(value));
 }
 
 Sym compare_operation(Interpreter& interpreter, int compare, const Sym& a, const Sym& b) {
@@ -293,7 +292,7 @@ bool is_identical(Interpreter& interpreter, const Sym& a, const Sym& b) {
     // Equal numbers, strings and tuples may or may not be one object in the next call.
     if (!singletons && x.type() == y.type() && is_pure(x) && is_pure(y) && !is_dtype(x) &&
         !PyType_Check(x.get()) && (a->source || b->source || numbers)) {
-      throw_break("unsupported_value", "identity of numbers or strings");
+      throw_break("identity", "identity of numbers or strings");
     }
     // `x is None` holds for every other object of x's type: the type is enough.
     for (auto [value, other] : {std::pair(a, y), std::pair(b, x)}) {
@@ -308,11 +307,11 @@ bool is_identical(Interpreter& interpreter, const Sym& a, const Sym& b) {
   }
   if (a->kind == b->kind) {
     if (a->kind == SymKind::kArray && a->source && b->source) {
-      throw_break("unsupported_value", "identity of two arrays from outside");
+      throw_break("identity", "identity of two arrays from outside");
     }
     if (a->kind == SymKind::kSize || a->kind == SymKind::kScalar || a->kind == SymKind::kTuple ||
         a->kind == SymKind::kMethod) {
-      throw_break("unsupported_value", "identity of two values of type " + type_name(a));
+      throw_break("identity", "identity of two values of type " + type_name(a));
     }
     return false;
   }
@@ -321,14 +320,14 @@ bool is_identical(Interpreter& interpreter, const Sym& a, const Sym& b) {
     if (object->kind != SymKind::kObject) continue;
     BorrowedRef real = object_of(object);
     if (is_runtime_number(other) && is_python_number(object) && !PyBool_Check(real.get())) {
-      throw_break("unsupported_value", "identity of numbers");
+      throw_break("identity", "identity of numbers");
     }
     if (PyBool_Check(real.get()) && other->kind == SymKind::kScalar &&
         as<ScalarValue>(other).type == py_scalar_type(DType::kBool)) {
       return number_truth(interpreter, other, "identity with a bool") == (real.get() == Py_True);
     }
     if (other->kind == SymKind::kTuple && PyTuple_Check(real.get())) {
-      throw_break("unsupported_value", "identity of tuples");
+      throw_break("identity", "identity of tuples");
     }
     if (object->source && !is_pure(real)) type_of(interpreter, object);
   }
@@ -363,7 +362,7 @@ bool contains(Interpreter& interpreter, const Sym& container, const Sym& item) {
     if (auto result = special_method(interpreter, container, "__contains__", {item})) {
       return truth(interpreter, result);
     }
-    throw_break("unsupported_value", "a membership test in a " + type_name(container));
+    throw_value_break(container, "a membership test in a " + type_name(container));
   }
   for (const Sym& own : collect_items(interpreter, container)) {
     if (equal_items(interpreter, own, item)) return true;
@@ -372,12 +371,10 @@ bool contains(Interpreter& interpreter, const Sym& container, const Sym& item) {
 }
 
 bool truth(Interpreter& interpreter, const Sym& value) {
-  auto reason = [&] {
-    return fmt::format("generic_jump on a {} at {}", type_name(value), interpreter.location_text());
-  };
+  auto reason = [&] { return fmt::format("generic_jump {}", type_name(value)); };
   if (is_numpy_value(value)) {
     Sym result = numpy_to_number(interpreter.tracer, &PyBool_Type, value);
-    if (is_numpy_value(result)) throw_break("data_dependent", reason());
+    if (is_numpy_value(result)) throw_break("generic_jump", reason());
     return truth(interpreter, result);
   }
   if (is_runtime_number(value)) return number_truth(interpreter, value, reason());
@@ -420,7 +417,7 @@ bool truth(Interpreter& interpreter, const Sym& value) {
         return truth(interpreter, result);
       if (auto result = special_method(interpreter, value, "__len__", {}))
         return truth(interpreter, result);
-      throw_break("unsupported_value", fmt::format("the truth value of a {}", type->tp_name));
+      throw_value_break(value, fmt::format("the truth value of a {}", type->tp_name));
     }
     case SymKind::kNull:
     case SymKind::kArray:
@@ -467,7 +464,7 @@ Sym get_item(Interpreter& interpreter, const Sym& container, const Sym& key) {
     }
   }
   if (auto result = special_method(interpreter, container, "__getitem__", {key})) return result;
-  throw_break("unsupported_value", "a subscript of a " + type_name(container));
+  throw_value_break(container, "a subscript of a " + type_name(container));
 }
 
 void set_item(Interpreter& interpreter, const Sym& container, const Sym& key, const Sym& value) {
@@ -540,7 +537,7 @@ Sym length_of(Interpreter& interpreter, const Sym& value) {
     return interpreter.integer(length);
   }
   if (auto result = special_method(interpreter, value, "__len__", {})) return result;
-  throw_break("unsupported_value", "len() of a " + type_name(value));
+  throw_value_break(value, "len() of a " + type_name(value));
 }
 
 }  // namespace numlift::frame_eval

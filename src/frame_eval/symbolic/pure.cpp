@@ -155,6 +155,67 @@ Ref type_of(Interpreter& interpreter, const Sym& value) {
   throw_break("unsupported_value", "the type of an iterator or cell");
 }
 
+namespace {
+
+struct SpecialValue {
+  const char* category;
+  std::string text;
+};
+
+// What keeps NumPy's usual rules from an object; nullopt: nothing does, or it is none of NumPy's.
+std::optional<SpecialValue> special_value(const Sym& value) {
+  if (value->kind != SymKind::kObject) return std::nullopt;
+  PyObject* object = object_of(value).get();
+  PyTypeObject* type = Py_TYPE(object);
+  if (PyArray_CheckExact(object)) {
+    auto* descr = reinterpret_cast<PyObject*>(PyArray_DESCR(numpy_shim::as_array(object)));
+    if (numpy_shim::dtype_of_descr(descr)) {
+      return SpecialValue{"unsupported_value",
+                          "an array that is not aligned, or whose elements overlap"};
+    }
+    Ref name = Ref::steal(PyObject_Str(descr));
+    if (!name) PyErr_Clear();
+    return SpecialValue{"opaque_dtype", "an array of dtype " + utf8_text(name)};
+  }
+  if (PyArray_Check(object)) {
+    PyObject* mro = type->tp_mro;
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(mro); ++i) {
+      const auto* base = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(mro, i));
+      if (std::string_view(base->tp_name) == "MaskedArray") {
+        return SpecialValue{"masked_array", "a masked array"};
+      }
+    }
+    return SpecialValue{"array_subclass",
+                        fmt::format("{}, a subclass of numpy.ndarray", type->tp_name)};
+  }
+  if (PyArray_IsScalar(object, Generic)) {
+    return SpecialValue{"opaque_dtype", fmt::format("a {}", type->tp_name)};
+  }
+  if (is_pure(object) || PyType_Check(object)) return std::nullopt;
+  for (const char* method : {"__array_ufunc__", "__array_function__", "__array_interface__",
+                             "__array_struct__", "__array__", "__array_priority__"}) {
+    const Ref name = checked(PyUnicode_InternFromString(method));
+    if (_PyType_Lookup(type, name.get()) != nullptr) {
+      return SpecialValue{"array_protocol",
+                          fmt::format("a {}, which has {}", type->tp_name, method)};
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+void throw_value_break(const Sym& value, const std::string& what) {
+  if (auto special = special_value(value)) {
+    throw_break(special->category, what + ": " + special->text);
+  }
+  throw_break("unsupported_value", what);
+}
+
+void throw_value_break(const Sym& a, const Sym& b, const std::string& what) {
+  throw_value_break(special_value(a) ? a : b, what);
+}
+
 std::string type_name(const Sym& value) {
   switch (value->kind) {
     case SymKind::kObject:

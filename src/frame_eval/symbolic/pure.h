@@ -27,6 +27,11 @@ Sym concrete(Interpreter& interpreter, const Sym& value, const char* what);
 Ref type_of(Interpreter& interpreter, const Sym& value);
 // For messages: "ndarray", "float", "list".
 std::string type_name(const Sym& value);
+// Break: `what` cannot be done with the value. The category tells what is special about it, when
+// it is a kind of array (a dtype, a subclass, a mask, methods of its own).
+[[noreturn]] void throw_value_break(const Sym& value, const std::string& what);
+// The same for the first of the values about which something is special.
+[[noreturn]] void throw_value_break(const Sym& a, const Sym& b, const std::string& what);
 
 // A new reference that a C API call gave; an error that it set means that the code raises here.
 Ref must(PyObject* new_reference);

@@ -164,7 +164,7 @@ Sym checked_size(Interpreter& interpreter, const SizeExpr& expr) {
   if (!has_ints || size.as_symbol()) return result;
   if (!size.evaluate(graph.symbol_hints())) throw SizeOverflowError();
   SizeGuard guard{SizeGuard::Relation::kLessEqual, size, std::numeric_limits<int64_t>::max(),
-                  "it fits in 64 bits at " + interpreter.location_text()};
+                  "it fits in 64 bits at " + interpreter.location_text(), ""};
   const bool known =
       std::any_of(graph.size_guards.begin(), graph.size_guards.end(), [&](const SizeGuard& g) {
         return g.relation == guard.relation && g.left == guard.left && g.right == guard.right;

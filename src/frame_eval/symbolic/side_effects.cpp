@@ -5,17 +5,17 @@
 namespace numlift::frame_eval {
 
 void store_outside_attribute(Interpreter&, const Sym& owner, BorrowedRef name, const Sym&) {
-  throw_break("side_effect",
+  throw_break("attribute_set",
               fmt::format("attribute '{}' of a {} is set", utf8_text(name), type_name(owner)));
 }
 
 void store_global(Interpreter&, BorrowedRef name) {
-  throw_break("side_effect", fmt::format("the global '{}' is set", utf8_text(name)));
+  throw_break("global_set", fmt::format("the global '{}' is set", utf8_text(name)));
 }
 
 void store_outside_cell(Interpreter&, BorrowedRef name) {
-  throw_break("side_effect", fmt::format("the variable '{}' of an enclosing function is set",
-                                         name ? utf8_text(name) : "?"));
+  throw_break("variable_set", fmt::format("the variable '{}' of an enclosing function is set",
+                                          name ? utf8_text(name) : "?"));
 }
 
 void change_outside_container(Interpreter&, const Sym& container, const std::string& what) {

@@ -45,10 +45,17 @@ Sym find_special(Interpreter& interpreter, const Sym& self, const char* name) {
   return type_attribute(interpreter, self, text);
 }
 
+// Nobody looks into NumPy's own Python code.
+bool is_numpys_own(BorrowedRef function) {
+  PyObject* module = PyDict_GetItemString(PyFunction_GET_GLOBALS(function.get()), "__name__");
+  return module != nullptr && utf8_text(module).starts_with("numpy.");
+}
+
 Sym call_special(Interpreter& interpreter, const Sym& function, const Sym& self,
                  std::vector<Sym> arguments) {
-  if (function->kind != SymKind::kObject || !PyFunction_Check(object_of(function).get())) {
-    throw_break("unsupported_call", fmt::format("a special method of {}", type_name(self)));
+  if (function->kind != SymKind::kObject || !PyFunction_Check(object_of(function).get()) ||
+      is_numpys_own(object_of(function))) {
+    throw_value_break(self, fmt::format("a special method of {}", type_name(self)));
   }
   arguments.insert(arguments.begin(), self);
   return call_python_function(interpreter, function, {std::move(arguments), {}});
@@ -93,8 +100,7 @@ Sym binary_special_method(Interpreter& interpreter, int nb_op, bool in_place, co
     if (right && Py_TYPE(object_of(b).get()) == Py_TYPE(object_of(a).get())) return nullptr;
   } else if (is_numpy_value(a)) {
     // Whether NumPy gives way to the other operand depends on its __array_ufunc__ and priority.
-    throw_break("unsupported_value",
-                fmt::format("an operator between NumPy and a {}", type_name(b)));
+    throw_value_break(b, fmt::format("an operator between NumPy and a {}", type_name(b)));
   }
   if (right) {
     if (Sym function = find_special(interpreter, b, names.reflected)) {

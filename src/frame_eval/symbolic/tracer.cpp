@@ -40,7 +40,7 @@ bool Tracer::is_numpys(Op op, const std::vector<NodeId>& operands, const Type& t
 
 NodeId Tracer::append(Op op, std::vector<NodeId> operands, Attr attr, Type type, AxisOrder order) {
   if (graph_.size() >= static_cast<size_t>(options().max_graph_nodes)) {
-    throw_break("too_long", fmt::format("the graph has {} operations", graph_.size()));
+    throw_break("too_many_operations", fmt::format("the graph has {} operations", graph_.size()));
   }
   if (!options().trace_numpy && is_numpys(op, operands, type)) {
     throw_break("disabled", "numlift.config.trace_numpy is False: NumPy is left to NumPy");
@@ -166,7 +166,8 @@ void Tracer::guard(SourcePtr source, guards::Predicate predicate, std::string re
   if (source == nullptr || source->kind == Source::Kind::kConstant) return;
   std::string key = source_key(*source) + ' ' + guards::predicate_text(predicate);
   if (!state_->guard_keys.insert(std::move(key)).second) return;
-  state_->guards.push_back({std::move(source), std::move(predicate), std::move(reason)});
+  state_->guards.push_back(
+      {std::move(source), std::move(predicate), std::move(reason), location_text()});
 }
 
 SymbolId Tracer::new_symbol(SymbolKind kind, uint32_t input, uint32_t axis, int64_t hint) {
@@ -237,7 +238,7 @@ Sym Tracer::open_array(BorrowedRef object, SourcePtr source) {
   state_->storages.push_back(array->storage);
   array_class.writeable = false;  // asked for only once the program stores to it
   state_->array_guards.push_back(state_->guards.size());
-  state_->guards.push_back({source, guards::IsArray{array_class}, reason});
+  state_->guards.push_back({source, guards::IsArray{array_class}, reason, location_text()});
   const AxisMarks marks = axis_marks(object);
   for (size_t axis = 0; axis < rank; ++axis) {
     const auto symbol = dims[axis].as_symbol();
@@ -438,6 +439,15 @@ std::optional<Ref> Tracer::as_deep_constant(const Sym& value, const std::string&
   NUMLIFT_UNREACHABLE();
 }
 
+namespace {
+
+// A branch says so in its reason.
+[[noreturn]] void throw_needed(const std::string& reason) {
+  throw_break(reason.starts_with("generic_jump") ? "generic_jump" : "data_dependent", reason);
+}
+
+}  // namespace
+
 Sym Tracer::specialize_value(const Sym& value, const std::string& reason) {
   if (value->kind == SymKind::kSize) {
     return constant(
@@ -455,13 +465,13 @@ Sym Tracer::specialize_value(const Sym& value, const std::string& reason) {
     if (node.type.value_kind == ValueKind::kArray ||
         op_info(node.op).op_class == OpClass::kExtern ||
         op_info(node.op).op_class == OpClass::kReduction) {
-      throw_break("data_dependent", reason);
+      throw_needed(reason);
     }
     if (node.op == Op::kPlaceholder) {
       const auto& spec = state_->inputs[attr_of<PlaceholderAttr>(node).input];
       const Ref& object = state_->input_objects[attr_of<PlaceholderAttr>(node).input];
       if (spec.kind == InputSpec::Kind::kNumpyScalar) {
-        throw_break("data_dependent", reason + ": the value of a NumPy scalar");
+        throw_needed(reason + ": the value of a NumPy scalar");
       }
       guard(spec.source, guards::EqualsConstant{object}, reason);
     } else if (node.op == Op::kSizeValue) {

@@ -24,7 +24,8 @@ struct Break {
   // The trace can stop at this instruction, so that CPython runs what cannot be traced, and go on
   // behind it (see Interpreter::stop_at). -1: not known yet, or nowhere.
   int64_t clock = -1;
-  bool is_placed = false;  // `clock` is one at which a trace can stop
+  bool is_placed = false;               // `clock` is one at which a trace can stop
+  std::vector<UserFrame> user_stack{};  // empty: where the tracer is now
 };
 [[noreturn]] void throw_break(std::string category, std::string reason);
 
@@ -103,8 +104,22 @@ class Tracer {
   // possible.
   Ref present_value(const Sym& value);
 
+  // ---- what the user's code does with arrays, for explain: one entry an operation of theirs,
+  // whatever it is made of. `run` carries it out; `name` is asked when there was anything to do.
+  template <class Name, class Run>
+  auto operation(Name name, Run run) {
+    const size_t before = graph_.size();
+    ++operation_depth_;
+    auto result = run();  // a Break ends the trace
+    if (--operation_depth_ == 0 && (graph_.size() != before || is_array(result))) {
+      operations_.push_back(name());
+    }
+    return result;
+  }
+
   // ---- where the trace is now
-  uint8_t fp_checks = kFpAll;  // from np.errstate; a traced `with np.errstate` changes it
+  uint8_t fp_checks = kFpAll;          // from np.errstate; a traced `with np.errstate` changes it
+  std::optional<bool> error_on_break;  // of the error_on_graph_break() regions that the trace is in
   void set_location(const std::string& file, const std::string& function, int line);
   std::string location_text() const;
 
@@ -115,6 +130,8 @@ class Tracer {
 
  private:
   struct State;
+  static bool is_array(const Sym& value) { return value && value->kind == SymKind::kArray; }
+  static bool is_array(bool) { return false; }
   Sym open_array(BorrowedRef array, guards::SourcePtr source);
   Sym open_scalar(BorrowedRef scalar, guards::SourcePtr source, InputSpec::Kind kind, DType dtype);
   Sym open_int(BorrowedRef number, guards::SourcePtr source);
@@ -128,6 +145,8 @@ class Tracer {
 
   std::unique_ptr<State> state_;
   Graph graph_;
+  std::vector<std::string> operations_;
+  int operation_depth_ = 0;
   friend class ExternCall;
 };
 

@@ -11,6 +11,7 @@
 #include "numlift/py/py_error.h"
 #include "symbolic/extern_recipe.h"
 #include "symbolic/tracer_state.h"
+#include "symbolic/pure.h"
 
 namespace numlift::frame_eval {
 
@@ -170,8 +171,7 @@ class ExternCall {
     auto constant = tracer_.as_constant(value, "argument of " + name_);
     if (!constant || PyCallable_Check(constant->get()) > 0 || !is_plain(constant->get())) {
       if (!constant || !PyType_Check(constant->get())) {
-        throw_break("unsupported_numpy",
-                    name_ + " with an argument that is no array or plain constant");
+        throw_value_break(value, name_ + " with an argument that is no array or plain constant");
       }
     }
     RecipeNode node;
@@ -253,7 +253,7 @@ class ExternCall {
           std::make_shared<SequenceValue>(PyTuple_Check(object) ? SymKind::kTuple : SymKind::kList);
       if (named) {
         if (!PyObject_HasAttrString(object, "_fields")) {
-          throw_break("unsupported_numpy", name_ + " returns a " + Py_TYPE(object)->tp_name);
+          throw_break("numpy_argument", name_ + " returns a " + Py_TYPE(object)->tp_name);
         }
         sequence->named_tuple_class = Ref::create(reinterpret_cast<PyObject*>(Py_TYPE(object)));
       }
@@ -277,14 +277,14 @@ class ExternCall {
       const auto dtype =
           numpy_shim::dtype_of_descr(reinterpret_cast<PyObject*>(PyArray_DESCR(array)));
       if (!dtype)
-        throw_break("unsupported_numpy", name_ + " returns an array of an unsupported dtype");
+        throw_break("opaque_dtype", name_ + " returns an array of a dtype that is not compiled");
       for (const Ref& operand : present_operands_) {
         if (PyArray_Check(operand.get()) && memory_owner(operand.get()) == memory_owner(object)) {
-          throw_break("unsupported_numpy", name_ + " returns a view of its argument");
+          throw_break("numpy_argument", name_ + " returns a view of its argument");
         }
       }
       if (!PyArray_IS_C_CONTIGUOUS(array) || !PyArray_ISALIGNED(array)) {
-        throw_break("unsupported_numpy", name_ + " returns an array that is not C contiguous");
+        throw_break("numpy_argument", name_ + " returns an array that is not C contiguous");
       }
       std::vector<SizeExpr> dims;
       for (int axis = 0; axis < PyArray_NDIM(array); ++axis) {
@@ -304,7 +304,7 @@ class ExternCall {
     } else if (PyLong_CheckExact(object)) {
       type = py_scalar_type(DType::kInt64);
     } else {
-      throw_break("unsupported_numpy", name_ + " returns a " + Py_TYPE(object)->tp_name);
+      throw_break("numpy_argument", name_ + " returns a " + Py_TYPE(object)->tp_name);
     }
     const NodeId item = tracer_.append(Op::kExternItem, {node_}, ExternItemAttr{*path}, type);
     if (type.value_kind == ValueKind::kArray) {

@@ -44,7 +44,7 @@ class RecipeBuilder {
 
   // CPython has to make the value: the trace ends before the instruction that did.
   [[noreturn]] static void cannot(const SymbolicValue& value, std::string what) {
-    throw Break{"unsupported_value", std::move(what), value.born};
+    throw Break{"handed_over", std::move(what), value.born};
   }
 
   uint32_t constant(Ref object) {
@@ -248,12 +248,31 @@ TraceResult Tracer::finish(const std::vector<Sym>& results) {
   done.guards = std::move(state_->guards);
   done.inputs = std::move(state_->inputs);
   done.externs = std::move(state_->externs);
+  done.operations = std::move(operations_);
   return done;
 }
 
+UserFrame first_line_of(BorrowedRef code) {
+  const auto* raw = reinterpret_cast<PyCodeObject*>(code.get());
+  const auto text = [](PyObject* object) {
+    const char* chars = PyUnicode_AsUTF8(object);
+    if (chars == nullptr) PyErr_Clear();
+    return std::string(chars == nullptr ? "?" : chars);
+  };
+  const int line = raw->co_firstlineno;
+  return {text(raw->co_filename), text(raw->co_name), {line, line, -1, -1}};
+}
+
 BreakInfo Tracer::break_info(const Break& reason) const {
-  const SourceLocation& where = graph_.locations[state_->location];
-  return {reason.category, reason.reason, where.file, where.function, where.line};
+  BreakInfo info{reason.category, reason.reason, reason.user_stack, error_on_break};
+  if (info.user_stack.empty()) {
+    const SourceLocation& where = graph_.locations[state_->location];
+    const Position line{where.line, where.line, -1, -1};
+    info.user_stack.push_back(where.file.empty()
+                                  ? first_line_of(PyFunction_GET_CODE(state_->function.get()))
+                                  : UserFrame{where.file, where.function, line});
+  }
+  return info;
 }
 
 TraceBreak Tracer::finish_break(const Break& reason) {

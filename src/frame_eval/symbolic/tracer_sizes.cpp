@@ -88,19 +88,19 @@ bool Tracer::answer(SizeGuard::Relation relation, const SizeExpr& a, const SizeE
   }
   using Relation = SizeGuard::Relation;
   if (holds) {
-    graph_.size_guards.push_back({relation, a, b, reason});
+    graph_.size_guards.push_back({relation, a, b, reason, location_text()});
     if (relation == Relation::kEqual) merge_sizes(a, b);
     return true;
   }
   switch (relation) {
     case Relation::kEqual:
-      graph_.size_guards.push_back({Relation::kNotEqual, a, b, reason});
+      graph_.size_guards.push_back({Relation::kNotEqual, a, b, reason, location_text()});
       return false;
     case Relation::kLess:
-      graph_.size_guards.push_back({Relation::kLessEqual, b, a, reason});
+      graph_.size_guards.push_back({Relation::kLessEqual, b, a, reason, location_text()});
       return false;
     case Relation::kLessEqual:
-      graph_.size_guards.push_back({Relation::kLess, b, a, reason});
+      graph_.size_guards.push_back({Relation::kLess, b, a, reason, location_text()});
       return false;
     case Relation::kNotEqual:
       break;

@@ -17,7 +17,7 @@ Graph make_everything() {
   const SizeExpr stride = b.symbol(SymbolKind::kStride, 1, 0, 16);
   const SizeExpr k = b.symbol(SymbolKind::kInt, 3, 0, 5);
   b.graph().size_guards.push_back(
-      {SizeGuard::Relation::kLessEqual, k, n, "the slice's \"stop\" is inside"});
+      {SizeGuard::Relation::kLessEqual, k, n, "the slice's \"stop\" is inside", ""});
   b.graph().loops.push_back(NumpyLoopInfo{"gcd.ll->l", nullptr, nullptr});
 
   const NodeId x = b.placeholder(DType::kFloat64, {n, m});
