@@ -209,8 +209,10 @@ config._on_change["check_escape_hatches"] = _allowed.refresh
 
 
 def _is_known(fn):
-    """NumPy's own functions and builtins have rules already."""
+    """NumPy's own functions, methods of arrays and scalars, and builtins have rules already."""
     if isinstance(fn, np.ufunc):
+        return True
+    if issubclass(getattr(fn, "__objclass__", object), (np.ndarray, np.generic)):
         return True
     module = getattr(fn, "__module__", None) or ""
     return module.split(".")[0] in ("numpy", "builtins", "math", "operator")

@@ -239,7 +239,7 @@ PyMemberDef members[] = {
      nullptr},
     {nullptr, 0, 0, 0, nullptr}};
 // What inspect looks for to take an object for a function (and to tell coroutine functions).
-template <PyObject* PyFunctionObject::*field>
+template <PyObject* PyFunctionObject::* field>
 PyObject* get_part(PyObject* self, void*) {
   const FunctionState& state = state_of(self);
   if (state.function == nullptr || state.self) {

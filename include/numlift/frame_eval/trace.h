@@ -115,7 +115,7 @@ struct TraceResult {
   std::vector<ExternRecipe> externs;    // by index into Graph::externs
   std::vector<std::string> operations;  // on arrays, as the user wrote them: "numpy.absolute"
   std::vector<SymbolId> dynamic_symbols;  // not to be fixed by dynamic=False
-  std::optional<TraceExit> exit;        // null: the call returns
+  std::optional<TraceExit> exit;          // null: the call returns
 };
 
 struct TraceBreak {

@@ -12,7 +12,8 @@ void go_to(Frame& frame, const Instruction& instruction) {
   frame.next = to;
   if (to >= from) return;
   // A loop begins anew; those inside it count from zero again.
-  std::erase_if(frame.trips, [&](const auto& loop) { return loop.first > to && loop.first < from; });
+  std::erase_if(frame.trips,
+                [&](const auto& loop) { return loop.first > to && loop.first < from; });
   count_trip(frame, from);
 }
 

@@ -234,13 +234,50 @@ Sym Interpreter::run_instructions(Frame& frame) {
 
 namespace {
 
-// CPython has not seen the value: nobody can tell when it goes, or whether it was ever made.
-bool is_unseen(const Sym& value) {
-  if (value->kind == SymKind::kArray) {
-    return !value->source && !static_cast<const ArrayValue&>(*value).storage->is_input;
+// What CPython gets to see at a break.
+class HandedOut {
+ public:
+  void add(const Sym& value) {
+    switch (value->kind) {
+      case SymKind::kArray:
+        storages_.push_back(static_cast<const ArrayValue&>(*value).storage.get());
+        break;
+      case SymKind::kTuple:
+      case SymKind::kList:
+      case SymKind::kSet:
+        for (const Sym& item : static_cast<const SequenceValue&>(*value).items) add(item);
+        break;
+      case SymKind::kDict:
+        for (const auto& [key, item] : static_cast<const DictValue&>(*value).items) add(item);
+        break;
+      case SymKind::kFunction:
+      case SymKind::kMethod:
+      case SymKind::kCell:
+      case SymKind::kIterator:
+        holds_anything_ = true;
+        break;
+      case SymKind::kNull:
+      case SymKind::kObject:
+      case SymKind::kScalar:
+      case SymKind::kSize:
+      case SymKind::kSlice:
+        break;
+    }
   }
-  return value->kind == SymKind::kScalar || value->kind == SymKind::kSize;
-}
+
+  // Nobody can tell when the value goes, or whether it was ever made.
+  bool leaves_unseen(const Sym& value) const {
+    if (value->kind == SymKind::kScalar || value->kind == SymKind::kSize) return !value->source;
+    if (value->kind != SymKind::kArray || value->source || holds_anything_) return false;
+    const Storage* storage = static_cast<const ArrayValue&>(*value).storage.get();
+    return !storage->is_input &&
+           std::find(storages_.begin(), storages_.end(), storage) == storages_.end();
+  }
+
+ private:
+  std::vector<const Storage*> storages_;
+  bool holds_anything_ = false;
+};
 
 // The unit is a call, and of something else than a builtin: code that may look at the frames above.
 bool may_call_python(const Frame& frame, const Bytecode& bytecode, int32_t begin) {
@@ -276,11 +313,13 @@ void Interpreter::stop(Frame& frame, size_t index) {
   }
   std::vector<Frame*> chain;
   for (Frame* one = &frame; one != nullptr; one = one->caller) chain.insert(chain.begin(), one);
-  const bool all_may_be_read =
-      may_call_python(frame, bytecode, begin) ||
-      std::any_of(chain.begin(), chain.end(),
-                  [](const Frame* one) { return keeps_its_frame(*one->bytecode); });
+  const bool all_may_be_read = may_call_python(frame, bytecode, begin) ||
+                               std::any_of(chain.begin(), chain.end(), [](const Frame* one) {
+                                 return keeps_its_frame(*one->bytecode);
+                               });
   StopTrace stopped;
+  HandedOut handed_out;
+  std::vector<std::vector<int32_t>> dead;  // by frame: set, and not read again
   for (const Frame* one : chain) {
     SuspendedFrame suspended{one->bytecode, one->globals, static_cast<int32_t>(one->next), {}, {}};
     std::vector<int32_t> starts;
@@ -296,22 +335,31 @@ void Interpreter::stop(Frame& frame, size_t index) {
     for (size_t slot = 0; slot < one->slots.size(); ++slot) {
       if (one->slots[slot]) set.push_back(static_cast<int32_t>(slot));
     }
-    const std::vector<int32_t> live =
-        all_may_be_read ? set : live_slots(*one->bytecode, starts, set);
-    for (const int32_t slot : set) {
-      if (std::binary_search(live.begin(), live.end(), slot) ||
-          !is_unseen(one->slots[static_cast<size_t>(slot)])) {
-        suspended.slots.push_back(slot);
-      }
-    }
-    for (const int32_t slot : suspended.slots) {
-      stopped.values.push_back(one->slots[static_cast<size_t>(slot)]);
-    }
+    suspended.slots = all_may_be_read ? set : live_slots(*one->bytecode, starts, set);
+    dead.emplace_back();
+    std::set_difference(set.begin(), set.end(), suspended.slots.begin(), suspended.slots.end(),
+                        std::back_inserter(dead.back()));
+    for (const int32_t slot : suspended.slots)
+      handed_out.add(one->slots[static_cast<size_t>(slot)]);
     for (const Sym& value : one->stack) {
       suspended.stack.push_back(!is_null(value));
-      if (!is_null(value)) stopped.values.push_back(value);
+      handed_out.add(value);
     }
     stopped.frames.push_back(std::move(suspended));
+  }
+  for (size_t i = 0; i < chain.size(); ++i) {
+    const Frame& one = *chain[i];
+    std::vector<int32_t>& slots = stopped.frames[i].slots;
+    for (const int32_t slot : dead[i]) {
+      if (!handed_out.leaves_unseen(one.slots[static_cast<size_t>(slot)])) slots.push_back(slot);
+    }
+    std::sort(slots.begin(), slots.end());
+    for (const int32_t slot : slots) {
+      stopped.values.push_back(one.slots[static_cast<size_t>(slot)]);
+    }
+    for (const Sym& value : one.stack) {
+      if (!is_null(value)) stopped.values.push_back(value);
+    }
   }
   throw stopped;
 }

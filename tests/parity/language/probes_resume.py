@@ -378,7 +378,7 @@ def file_kept_by_a_local(x):
     return os.read(descriptor, 3), x + 1
 
 
-@probe(bug=KEPT)
+@probe
 def array_kept_by_a_local(x):
     y = x + 1
     alive = weakref.ref(leave(y))
