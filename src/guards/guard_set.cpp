@@ -476,6 +476,7 @@ void RefCollector::add(const Guard& guard) {
   if (const auto* p = std::get_if<HasType>(&guard.predicate)) add(p->type);
   if (const auto* p = std::get_if<EqualsConstant>(&guard.predicate)) add(p->value);
   if (const auto* p = std::get_if<HasKeys>(&guard.predicate)) add(p->keys);
+  if (const auto* p = std::get_if<Compares>(&guard.predicate)) add(p->constant);
   if (const auto* p = std::get_if<IsSame>(&guard.predicate)) add(p->other);
   if (const auto* p = std::get_if<FunctionIs>(&guard.predicate)) {
     add(p->code);

@@ -511,3 +511,26 @@ def test_the_same_code_with_other_globals_is_another_function():
     f = nl.compile(plain)
     for g in twins:
         np.testing.assert_array_equal(f(g, X), plain(g, X))
+
+
+@pytest.mark.parametrize("branch", [
+    lambda x, n: x + n if n > 2.5 else x - n,
+    lambda x, n: x + n if 2.5 <= n else x - n,
+    lambda x, n: x + n if n == 1.0 or n else x - n,
+    lambda x, n: x * 2 if n != 3 else x - n,
+])
+def test_a_branch_on_a_number_guards_the_outcome(branch):  # 4.4, 4.7
+    compiled = nl.compile(branch)
+    for n in (1.0, 2.0, 2.5, 3.0, 4.0, 5.5, 0.0, -0.0, float("nan"), float("inf")):
+        check(compiled, branch, X, n)
+    assert compiles(compiled) <= 4
+
+
+def test_a_branch_on_an_int_against_a_float():
+    def f(x, n):
+        return x + n if n > 2.5 else x - n
+
+    compiled = nl.compile(f)
+    for n in (1, 2, 3, 4, -7, 10**12):
+        check(compiled, f, X, n)
+    assert compiles(compiled) == 2

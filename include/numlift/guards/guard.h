@@ -56,10 +56,15 @@ struct FunctionIs {
 struct IsSame {
   SourcePtr other;
 };  // the very object that `other` reads
+struct Compares {
+  int compare;  // 0 <, 1 <=, 2 ==, 3 !=, 4 >, 5 >=
+  Ref constant;
+  bool outcome;
+};  // exact int or float; so it compares with an int or float
 struct IsAbsent {};  // the source can't be read (e.g. global shadows a builtin)
 
 using Predicate = std::variant<IsObject, HasType, EqualsConstant, IsArray, IsOpaqueArray, IsInt64,
-                               HasLength, HasKeys, FunctionIs, IsSame, IsAbsent>;
+                               HasLength, HasKeys, FunctionIs, IsSame, Compares, IsAbsent>;
 
 struct Guard {
   SourcePtr source;

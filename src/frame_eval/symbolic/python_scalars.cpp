@@ -1,3 +1,4 @@
+#include "symbolic/number_decisions.h"
 #include "symbolic/python_scalars.h"
 
 #include <algorithm>
@@ -503,6 +504,9 @@ Sym number_compare(Interpreter& interpreter, int compare, const Sym& a, const Sy
     }
     NUMLIFT_UNREACHABLE();
   }
+  if (const auto outcome = decide_on_input(interpreter, compare, a, b)) {
+    return interpreter.boolean(*outcome);
+  }
   if (can_specialize(a) && can_specialize(b)) {
     auto left =
         pure_constant(interpreter, concrete(interpreter, a, "a comparison"), "a comparison");
@@ -533,6 +537,9 @@ Sym number_compare(Interpreter& interpreter, int compare, const Sym& a, const Sy
 bool number_truth(Interpreter& interpreter, const Sym& value, const std::string& reason) {
   if (value->kind == SymKind::kSize) {
     return !interpreter.tracer.decide_equal(as<SizeValue>(value).expr, 0, reason);
+  }
+  if (const auto outcome = decide_on_input(interpreter, 3, value, interpreter.integer(0))) {
+    return *outcome;
   }
   Sym known = specialize_number(interpreter, value, reason);
   return PyObject_IsTrue(object_of(known)) == 1;
