@@ -22,7 +22,10 @@ class RecipeBuilder {
       return found->second;
     }
     kept_.push_back(value);
+    if (depth_ == kMostNested) cannot(*value, "containers are nested too deep");
+    ++depth_;
     const uint32_t index = make(*value);
+    --depth_;
     built_[value.get()] = index;
     return index;
   }
@@ -41,6 +44,7 @@ class RecipeBuilder {
 
  private:
   static constexpr uint32_t kInProgress = ~uint32_t{0};
+  static constexpr int kMostNested = 1000;
 
   // CPython has to make the value: the trace ends before the instruction that did.
   [[noreturn]] static void cannot(const SymbolicValue& value, std::string what) {
@@ -203,6 +207,7 @@ class RecipeBuilder {
   std::vector<RecipeNode>* nodes_;
   std::unordered_map<const SymbolicValue*, uint32_t> built_;
   std::vector<Sym> kept_;  // what built_ names stays alive
+  int depth_ = 0;
   std::vector<std::pair<uint32_t, Sym>> empty_cells_;
 };
 
