@@ -267,6 +267,18 @@ Site* run_unit(const EntryExit& exit, Values* values, PyObject** result) {
   return exit.after.at(place);
 }
 
+// The unit has run: there is no call any more that CPython could begin anew.
+Site* run_unit_safely(const EntryExit& exit, Values* values, PyObject** result) noexcept {
+  try {
+    return run_unit(exit, values, result);
+  } catch (const std::exception& error) {
+    PyErr_Format(PyExc_RuntimeError, "numlift internal error behind a graph break: %s",
+                 error.what());
+    *result = nullptr;
+    return nullptr;
+  }
+}
+
 // Why nothing was even tried.
 BreakInfo untried_info(const FunctionState& state, const Site& site) {
   BreakInfo info;
@@ -342,7 +354,7 @@ Found run_call(FunctionState& state, const guards::CallInputs& call, PyObject** 
     breaks.pass(exit);
     values.clear();
     values.take(results);
-    site = run_unit(exit, &values, result);
+    site = run_unit_safely(exit, &values, result);
     if (site == nullptr) {
       breaks.finish(false);
       return *result == nullptr ? Found::kError : Found::kResult;

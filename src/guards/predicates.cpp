@@ -250,8 +250,8 @@ bool holds(const Predicate& predicate, BorrowedRef value, bool must_be_writeable
 }
 
 std::string predicate_kind(const Predicate& predicate) {
-  static constexpr const char* kKinds[] = {"object",       "type",        "constant", "array",
-                                           "opaque array", "int",         "length",   "keys",
+  static constexpr const char* kKinds[] = {"object",       "type",        "constant",   "array",
+                                           "opaque array", "int",         "length",     "keys",
                                            "function",     "same object", "comparison", "absent"};
   static_assert(std::size(kKinds) == std::variant_size_v<Predicate>);
   return kKinds[predicate.index()];
