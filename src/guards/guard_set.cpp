@@ -22,7 +22,8 @@ constexpr uint64_t kNeverSeen = ~uint64_t{0};
 
 bool same_source(const Source& a, const Source& b) {
   if (a.kind != b.kind || a.index != b.index || a.object.get() != b.object.get()) return false;
-  if ((a.kind == Source::Kind::kAttribute || a.kind == Source::Kind::kGlobal) &&
+  if ((a.kind == Source::Kind::kAttribute || a.kind == Source::Kind::kTypeAttribute ||
+       a.kind == Source::Kind::kGlobal) &&
       a.name.get() != b.name.get()) {
     return false;
   }
@@ -155,6 +156,7 @@ bool GuardSet::is_static_source(const Source& source, int32_t parent, const Call
     case Source::Kind::kCell:
     case Source::Kind::kCellContent:
     case Source::Kind::kPart:
+    case Source::Kind::kTypeAttribute:
     case Source::Kind::kDictItem:
       return false;
   }

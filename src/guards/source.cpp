@@ -160,6 +160,12 @@ SourcePtr Source::attribute(SourcePtr parent, BorrowedRef name) {
   source->name = Ref::create(name);
   return source;
 }
+SourcePtr Source::type_attribute(SourcePtr type, BorrowedRef name) {
+  auto source = make_source(Kind::kTypeAttribute);
+  source->parent = std::move(type);
+  source->name = Ref::create(name);
+  return source;
+}
 SourcePtr Source::item(SourcePtr parent, int64_t index) {
   auto source = make_source(Kind::kItem);
   source->parent = std::move(parent);
@@ -203,6 +209,9 @@ BorrowedRef Source::read_from(BorrowedRef owner, const CallInputs& inputs) const
       return part_of(owner, static_cast<Part>(index));
     case Kind::kAttribute:
       return read_attribute(owner, name);
+    case Kind::kTypeAttribute:
+      if (!PyType_Check(owner.get())) return {};
+      return _PyType_Lookup(reinterpret_cast<PyTypeObject*>(owner.get()), name.get());
     case Kind::kItem:
       if (PyTuple_CheckExact(owner.get())) {
         return index >= 0 && index < PyTuple_GET_SIZE(owner.get())
@@ -238,6 +247,7 @@ std::string Source::text() const {
     case Kind::kPart:
       return fmt::format("{}.{}", parent->text(), part_name(static_cast<Part>(index)));
     case Kind::kAttribute:
+    case Kind::kTypeAttribute:
       return fmt::format("{}.{}", parent->text(), name_text(name));
     case Kind::kItem:
       return fmt::format("{}[{}]", parent->text(), index);

@@ -36,9 +36,11 @@ class Source {
     kAttribute,    // parent.name, only where reading it runs no user code: a module's dict; an
                  // instance's dict, else its type's attribute as the class holds it (not bound); a
                  // type's likewise
-    kItem,      // parent[index] of an exact tuple or list
-    kDictItem,  // parent[object] of an exact dict
-    kConstant,  // `object` itself: always there, never guarded
+    kTypeAttribute,  // what the type that parent reads holds under `name`: as special methods are
+                     // found, past the metaclass
+    kItem,           // parent[index] of an exact tuple or list
+    kDictItem,       // parent[object] of an exact dict
+    kConstant,       // `object` itself: always there, never guarded
   };
   enum class Part : uint8_t { kMethodSelf, kMethodFunction, kDefaults, kKeywordDefaults };
   Kind kind = Kind::kConstant;
@@ -54,6 +56,7 @@ class Source {
   static SourcePtr cell_content(SourcePtr cell);
   static SourcePtr part(SourcePtr parent, Part part);
   static SourcePtr attribute(SourcePtr parent, BorrowedRef name);
+  static SourcePtr type_attribute(SourcePtr type, BorrowedRef name);
   static SourcePtr item(SourcePtr parent, int64_t index);
   static SourcePtr dict_item(SourcePtr parent, BorrowedRef key);
   static SourcePtr constant(BorrowedRef object);

@@ -114,7 +114,7 @@ Sym instance_attribute(Interpreter& interpreter, const Sym& owner, BorrowedRef n
     }
     // The class is fixed by the guard on the instance's type.
     Sym descriptor = interpreter.tracer.outside(
-        Ref::create(raw), Source::attribute(Source::constant(as_object(type)), name));
+        Ref::create(raw), Source::type_attribute(Source::constant(as_object(type)), name));
     return bind_attribute(interpreter, descriptor, owner, interpreter.object(as_object(type)));
   }
   // The source reads the instance's dict first, then the class: it guards both.
@@ -178,7 +178,7 @@ Sym object_attribute(Interpreter& interpreter, const Sym& owner, BorrowedRef nam
 Sym type_attribute(Interpreter& interpreter, const Sym& owner, BorrowedRef name) {
   Ref type = type_of(interpreter, owner);
   PyObject* raw = _PyType_Lookup(reinterpret_cast<PyTypeObject*>(type.get()), name);
-  auto source = Source::attribute(Source::constant(type), name);
+  auto source = Source::type_attribute(Source::constant(type), name);
   if (raw == nullptr) {
     interpreter.tracer.guard(source, guards::IsAbsent{}, "the class has no such method");
     return nullptr;
@@ -249,7 +249,7 @@ Sym get_super_attribute(Interpreter& interpreter, const Sym& start_class, const 
       // a change of the class is seen.
       Ref dict = must(PyObject_GetAttrString(candidate, "__dict__"));
       if (PyMapping_HasKey(dict.get(), name.get())) {
-        auto source = Source::attribute(Source::constant(candidate), name);
+        auto source = Source::type_attribute(Source::constant(candidate), name);
         BorrowedRef raw = source->read({});
         if (!raw) break;
         Sym value = interpreter.tracer.outside(Ref::create(raw), source);
