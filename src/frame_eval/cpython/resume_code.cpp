@@ -414,6 +414,16 @@ std::vector<SuspendedFrame> ResumeBuilder::run_unit(const SuspendedFrame& at_uni
     advance(original_.instructions[static_cast<size_t>(i)], false, &stack);
   }
   const Instruction& last = original_.instructions[static_cast<size_t>(unit.end - 1)];
+  const bool tests_truth = last.op == Instr::kJumpIfFalse || last.op == Instr::kJumpIfTrue;
+  if (tests_truth && find_row(Instr::kToBool, Form::kPlain) != nullptr) {
+    // The jump takes a bool only, and the trace may have left the value as it was.
+    add_copy(unit.end - 1);
+    at(size() - 1).op = Instr::kToBool;
+    at(size() - 1).target = kNoTarget;
+    at(size() - 1).flag = false;
+    at(size() - 1).flag2 = false;
+    at(size() - 1).arg = 0;
+  }
   const size_t place = size();
   add_copy(unit.end - 1);
   const bool was_set = std::binary_search(set.begin(), set.end(), last.arg);

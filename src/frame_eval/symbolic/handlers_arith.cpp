@@ -33,8 +33,9 @@ void to_bool(Interpreter& interpreter, Frame& frame, const Instruction&) {
 
 void compare_op(Interpreter& interpreter, Frame& frame, const Instruction& instruction) {
   Sym right = frame.pop(), left = frame.pop();
-  Sym result = compare_operation(interpreter, instruction.arg, left, right);
-  frame.push(instruction.flag ? interpreter.boolean(truth(interpreter, result)) : result);
+  // Where the result is to be made a bool, a jump on it follows: the truth is asked for there, so
+  // that a break leaves the comparison itself in the graph.
+  frame.push(compare_operation(interpreter, instruction.arg, left, right));
 }
 
 void is_op(Interpreter& interpreter, Frame& frame, const Instruction& instruction) {
