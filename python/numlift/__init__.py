@@ -8,6 +8,7 @@
 """
 
 import functools
+import importlib
 import os
 import sys
 
@@ -83,4 +84,11 @@ def compile(fn=None, *, fullgraph=False, dynamic=None, backend="llvm"):
     return functools.update_wrapper(compiled, fn, updated=updated)
 
 
-from . import compiler, cpp_extension  # noqa: E402  (they need what is above)
+from . import compiler  # noqa: E402  (it needs what is above)
+
+
+def __getattr__(name):
+    # Few programs build extensions: what that needs is imported when it is asked for.
+    if name == "cpp_extension":
+        return importlib.import_module("numlift.cpp_extension")
+    raise AttributeError(f"module 'numlift' has no attribute {name!r}")
