@@ -128,12 +128,13 @@ using PlaceTuple = std::tuple<int32_t, std::vector<int32_t>, std::vector<bool>>;
 // The function that runs one unit of instructions and leaves, with the places where it may then
 // stand. Called with the values of `place`, it returns what take_left() asks for, or the result.
 py::tuple unit_function(const py::object& code, const py::dict& globals, const PlaceTuple& place,
-                        int32_t stop) {
+                        int32_t stop, const std::vector<int32_t>& slots_at_stop) {
   return translated([&] {
     const auto [next, slots, stack] = place;
     const SuspendedFrame frame{decode(code.ptr()), Ref::create(globals.ptr()), next, slots, stack};
     SuspendedFrame at_unit = frame;
     at_unit.next = stop;
+    at_unit.slots = slots_at_stop;
     const UnitFunction made = make_unit_function(frame, at_unit, frame_eval::leave_function());
     std::vector<PlaceTuple> after;
     for (const SuspendedFrame& one : made.after) after.emplace_back(one.next, one.slots, one.stack);

@@ -2,8 +2,8 @@
 //
 // The call path: bind arguments, find the entry whose guards hold, run its program, return its
 // result; no Python frame, no allocation but the result. Everything that is not as expected ends in
-// a call of the original callable with the very same arguments. The one boundary around a compiled
-// call is here: whatever goes wrong inside numlift, the user's call still gets CPython's answer.
+// a call of the original callable with the very same arguments. The boundary around a compiled call
+// is run_call(): whatever goes wrong inside numlift, the user's call still gets CPython's answer.
 #include "numlift/frame_eval/compiled_function.h"
 
 #include <structmember.h>

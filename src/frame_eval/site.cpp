@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "arguments.h"
 #include "left_values.h"
 #include "numlift/py/py_error.h"
 #include "numlift/support/check.h"
@@ -131,10 +132,8 @@ SuspendedFrame first_frame(BorrowedRef function) {
   auto* code = reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(function.get()));
   frame.bytecode = decode(code);
   frame.globals = Ref::create(PyFunction_GET_GLOBALS(function.get()));
-  const int arguments = code->co_argcount + code->co_kwonlyargcount +
-                        ((code->co_flags & CO_VARARGS) != 0) +
-                        ((code->co_flags & CO_VARKEYWORDS) != 0);
-  for (int i = 0; i < arguments; ++i) frame.slots.push_back(i);
+  const auto arguments = static_cast<int32_t>(Signature(code).slots());
+  for (int32_t i = 0; i < arguments; ++i) frame.slots.push_back(i);
   return frame;
 }
 

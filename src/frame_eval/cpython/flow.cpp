@@ -46,12 +46,6 @@ struct State {
   }
 };
 
-bool falls_through(const Instruction& instruction) {
-  const Instr op = instruction.op;
-  return op != Instr::kJump && op != Instr::kReturnValue && op != Instr::kReturnConst &&
-         op != Instr::kRaiseVarargs && op != Instr::kReraise;
-}
-
 class Analysis {
  public:
   explicit Analysis(const Bytecode& bytecode)
@@ -200,6 +194,12 @@ void Analysis::step(size_t index, State& state) {
 }
 
 }  // namespace
+
+bool falls_through(const Instruction& instruction) {
+  const Instr op = instruction.op;
+  return op != Instr::kJump && op != Instr::kReturnValue && op != Instr::kReturnConst &&
+         op != Instr::kRaiseVarargs && op != Instr::kReraise;
+}
 
 Flow analyse_flow(const Bytecode& bytecode) { return Analysis(bytecode).run(); }
 

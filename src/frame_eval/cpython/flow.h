@@ -15,6 +15,9 @@ struct Flow {
   std::vector<char> is_entered;
 };
 
+// Whether the instruction behind it may run next.
+bool falls_through(const Instruction& instruction);
+
 // Throws InternalError when two paths meet with different stack depths, the stack underflows, or
 // the end is run over.
 Flow analyse_flow(const Bytecode& bytecode);

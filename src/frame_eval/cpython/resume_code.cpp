@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "cpython/code_object.h"
+#include "cpython/flow.h"
 #include "cpython/opcode_table.h"
 #include "numlift/py/py_error.h"
 #include "numlift/support/check.h"
@@ -29,19 +30,6 @@ namespace {
 bool is_method_load(const Instruction& instruction) {
   return (instruction.op == Instr::kLoadAttr || instruction.op == Instr::kLoadSuperAttr) &&
          instruction.flag;
-}
-
-bool falls_through(const Instruction& instruction) {
-  switch (instruction.op) {
-    case Instr::kJump:
-    case Instr::kReturnValue:
-    case Instr::kReturnConst:
-    case Instr::kRaiseVarargs:
-    case Instr::kReraise:
-      return false;
-    default:
-      return true;
-  }
 }
 
 // Instructions that put nothing onto the stack.
