@@ -1,5 +1,6 @@
 #include "text_words.h"
 
+#include "numlift/graph/text.h"
 #include "numlift/support/check.h"
 
 namespace numlift {

@@ -9,7 +9,6 @@
 namespace numlift {
 
 std::string_view symbol_word(SymbolKind kind);
-std::string_view relation_word(SizeGuard::Relation relation);
 
 // Line breaks, quotes and backslashes as \n, \r, \", \\ (also keeps names on one line).
 std::string escape(std::string_view text);

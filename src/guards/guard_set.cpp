@@ -13,6 +13,7 @@
 #include "array_class.h"
 #include "dict_lookup.h"
 #include "dict_version.h"
+#include "numlift/graph/text.h"
 #include "numlift/numpy_shim/dtypes.h"
 
 namespace numlift::guards {
@@ -407,19 +408,6 @@ std::string GuardText::line() const {
 }
 
 std::vector<GuardText> GuardSet::texts() const {
-  const auto relation_text = [](SizeGuard::Relation relation) {
-    switch (relation) {
-      case SizeGuard::Relation::kEqual:
-        return "==";
-      case SizeGuard::Relation::kNotEqual:
-        return "!=";
-      case SizeGuard::Relation::kLess:
-        return "<";
-      case SizeGuard::Relation::kLessEqual:
-        return "<=";
-    }
-    NUMLIFT_UNREACHABLE();
-  };
   const auto guard_text = [&](uint32_t index) {
     const Guard& guard = guards_[index];
     return GuardText{guard.source->text(), predicate_kind(guard.predicate),
@@ -444,7 +432,7 @@ std::vector<GuardText> GuardSet::texts() const {
       case Step::Kind::kEqual: {
         const SizeGuard& guard = size_guards_[step.index];
         lines.push_back({"sizes", "sizes",
-                         fmt::format("{} {} {}", guard.left.text(), relation_text(guard.relation),
+                         fmt::format("{} {} {}", guard.left.text(), relation_word(guard.relation),
                                      guard.right.text()),
                          guard.reason, guard.place});
         break;

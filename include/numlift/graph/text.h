@@ -21,6 +21,7 @@ namespace numlift {
 std::string graph_text(const Graph& graph);
 // The error names line and cause.
 Result<Graph, std::string> parse_graph(std::string_view text);
+std::string_view relation_word(SizeGuard::Relation relation);  // "==", "<", …
 // One line a node: op, target, operands, as a table (compiled.entries, explain).
 std::string graph_table(const Graph& graph);
 
