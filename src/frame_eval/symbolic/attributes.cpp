@@ -44,6 +44,8 @@ BorrowedRef instance_item(BorrowedRef object, BorrowedRef name) {
   return found;
 }
 
+bool is_c_class(const PyTypeObject* type) { return (type->tp_flags & Py_TPFLAGS_HEAPTYPE) == 0; }
+
 bool is_data_descriptor(BorrowedRef raw) { return raw.type()->tp_descr_set != nullptr; }
 
 // Numbers in these modules are constants of nature; elsewhere a module's numbers are run-time
@@ -88,6 +90,11 @@ Sym class_attribute(Interpreter& interpreter, const Sym& owner, BorrowedRef name
     unsupported_attribute(owner, name);
   }
   PyObject* raw = _PyType_Lookup(type, name);
+  if (raw != nullptr && (Py_TYPE(raw) == &PyClassMethodDescr_Type ||
+                         (Py_TYPE(raw) == &PyStaticMethod_Type && is_c_class(type)))) {
+    real_object(interpreter, owner, "a method of it is used");
+    return built_in_method(owner, name);
+  }
   if (raw == nullptr) {
     if (meta != nullptr) unsupported_attribute(owner, name);
     no_attribute(owner, name);
@@ -138,7 +145,7 @@ Sym constant_attribute(Interpreter& interpreter, const Sym& owner, BorrowedRef n
   if (PyCFunction_Check(value.get()) || Py_TYPE(value.get())->tp_call == nullptr ||
       PyType_Check(value.get())) {
     if (PyCFunction_Check(value.get())) return built_in_method(owner, name);
-    if (is_pure(value) || PyType_Check(value.get()) ||
+    if (is_pure(value) || PyType_Check(value.get()) || is_immutable(value) ||
         is_numpy_value(interpreter.tracer.constant(value))) {
       return interpreter.tracer.constant(std::move(value));
     }
@@ -169,7 +176,8 @@ Sym object_attribute(Interpreter& interpreter, const Sym& owner, BorrowedRef nam
     if (has_container_method(owner, utf8_text(name))) return built_in_method(owner, name);
     unsupported_attribute(owner, name);
   }
-  if (is_pure(object)) return constant_attribute(interpreter, owner, name);
+  if (is_pure(object) || (!owner->source && is_immutable(object)))
+    return constant_attribute(interpreter, owner, name);
   return instance_attribute(interpreter, owner, name);
 }
 

@@ -5,6 +5,7 @@
 #include "symbolic/iterators.h"
 #include "symbolic/operators.h"
 #include "symbolic/pure.h"
+#include "symbolic/pure_calls.h"
 #include "symbolic/side_effects.h"
 
 namespace numlift::frame_eval {
@@ -46,7 +47,7 @@ void build_slice(Interpreter& interpreter, Frame& frame, const Instruction& inst
 // ---- strings: of constants only
 
 Ref formattable(Interpreter& interpreter, const Sym& value) {
-  auto real = pure_constant(interpreter, value, "a formatted string");
+  auto real = known_value(interpreter, value);
   if (!real)
     throw_break("unsupported_value", fmt::format("a {} in a formatted string", type_name(value)));
   return *real;

@@ -85,7 +85,7 @@ class Interpreter {
   std::shared_ptr<CellValue> open_cell(BorrowedRef cell, const guards::SourcePtr& source,
                                        const guards::SourcePtr& content);
   Sym open_keywords(BorrowedRef dict, const guards::SourcePtr& source);
-  void locate(const Frame& frame);
+  void locate(const Frame& innermost);
   static void check_yield(const Frame& frame, const Instruction& instruction);
 
   struct OutsideCell {

@@ -6,6 +6,7 @@
 #include "symbolic/containers.h"
 #include "symbolic/numpy_calls.h"
 #include "symbolic/operators.h"
+#include "symbolic/polyfills.h"
 #include "symbolic/pure.h"
 
 namespace numlift::frame_eval {
@@ -338,7 +339,14 @@ Sym make_reversed(Interpreter& interpreter, const Sym& values) {
 }
 
 Sym make_generator(Interpreter& interpreter, std::unique_ptr<Frame> frame) {
-  return std::make_shared<GeneratorValue>(interpreter, std::move(frame));
+  const bool is_polyfill = frame->is_polyfill;
+  Ref code = frame->bytecode->code;
+  auto generator = std::make_shared<GeneratorValue>(interpreter, std::move(frame));
+  if (!is_polyfill) return generator;
+  auto iterator = std::make_shared<LibraryValue>();
+  iterator->inner = std::move(generator);
+  iterator->generator = std::move(code);
+  return iterator;
 }
 
 Sym generator_result(Interpreter& interpreter, const Sym& iterator) {

@@ -1,8 +1,11 @@
 #include "symbolic/pure.h"
 
+#include <set>
+
 #include "numlift/numpy_shim/dtypes.h"
 #include "numlift/numpy_shim/numpy.h"
 #include "numlift/py/py_error.h"
+#include "symbolic/polyfills.h"
 #include "symbolic/python_scalars.h"
 
 namespace numlift::frame_eval {
@@ -36,6 +39,18 @@ bool is_pure(BorrowedRef object) {
          numpy_shim::dtype_of_scalar_class(reinterpret_cast<PyTypeObject*>(raw)).has_value();
 }
 
+bool is_immutable(BorrowedRef object) {
+  static const std::set<std::string, std::less<>> names{
+#define NUMLIFT_PURE(name)
+#define NUMLIFT_IMMUTABLE(name) name,
+#include "symbolic/pure_calls.def"
+#undef NUMLIFT_PURE
+#undef NUMLIFT_IMMUTABLE
+  };
+  const auto name = library_name(reinterpret_cast<PyObject*>(object.type()));
+  return name && names.contains(*name);
+}
+
 bool compares_by_identity(BorrowedRef object) {
   PyTypeObject* type = object.type();
   return type->tp_richcompare == PyBaseObject_Type.tp_richcompare &&
@@ -55,7 +70,10 @@ Ref must(PyObject* new_reference) {
 namespace {
 
 bool is_constant_tree(const Sym& value) {
-  if (value->kind == SymKind::kObject) return is_pure(object_of(value));
+  if (value->kind == SymKind::kObject) {
+    // Immutable objects from outside are new ones in every call: no constants.
+    return is_pure(object_of(value)) || (!value->source && is_immutable(object_of(value)));
+  }
   if (value->kind != SymKind::kTuple) return false;
   const auto& tuple = as<SequenceValue>(value);
   if (tuple.named_tuple_class) return false;
@@ -147,9 +165,14 @@ Ref type_of(Interpreter& interpreter, const Sym& value) {
     case SymKind::kMethod:
       if (as<MethodValue>(value).function) return type(PyMethod_Type);
       return type(PyCFunction_Type);
+    case SymKind::kIterator:
+      if (auto* made = dynamic_cast<LibraryValue*>(value.get());
+          made && made->callable && PyType_Check(made->callable.get())) {
+        return made->callable;
+      }
+      break;
     case SymKind::kNull:
     case SymKind::kCell:
-    case SymKind::kIterator:
       break;
   }
   throw_break("unsupported_value", "the type of an iterator or cell");
