@@ -96,3 +96,11 @@ def concatenate(a, b, /):
     if type(a) is not type(b) or type(a) not in (list, tuple, str, bytes):
         leave()
     return a + b
+
+
+@polyfill("builtins.dict.fromkeys")
+def dict_fromkeys(iterable, value=None, /):
+    made = {}
+    for key in iterable:
+        made[key] = value
+    return made

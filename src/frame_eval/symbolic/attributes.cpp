@@ -172,7 +172,7 @@ Sym object_attribute(Interpreter& interpreter, const Sym& owner, BorrowedRef nam
   }
   if (is_number_info(object)) return constant_attribute(interpreter, owner, name);
   if (PyType_Check(object.get())) return class_attribute(interpreter, owner, name);
-  if (is_list(owner) || is_dict(owner) || is_tuple(owner)) {
+  if (is_list(owner) || is_dict(owner) || is_tuple(owner) || is_set(owner)) {
     if (has_container_method(owner, utf8_text(name))) return built_in_method(owner, name);
     unsupported_attribute(owner, name);
   }

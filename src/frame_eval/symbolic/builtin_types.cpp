@@ -118,8 +118,7 @@ Sym py_list(Interpreter& interpreter, const CallArguments& arguments) {
 Sym py_set(Interpreter& interpreter, const CallArguments& arguments) {
   ArgumentReader read("set", arguments);
   read.expect(0, 1);
-  return make_set(interpreter,
-                  read.count() ? collect_unordered(interpreter, read[0]) : std::vector<Sym>{});
+  return read.count() ? set_of(interpreter, read[0]) : make_set(interpreter, {});
 }
 
 Sym py_dict(Interpreter& interpreter, const CallArguments& arguments) {

@@ -14,6 +14,7 @@
 #include "symbolic/polyfills.h"
 #include "symbolic/pure.h"
 #include "symbolic/pure_calls.h"
+#include "symbolic/sorting.h"
 #include "symbolic/special_methods.h"
 
 namespace numlift::frame_eval {
@@ -347,6 +348,9 @@ Sym call_value(Interpreter& interpreter, const Sym& callable, CallArguments argu
     case SymKind::kIterator:
       if (auto* partial = dynamic_cast<PartialValue*>(callable.get())) {
         return call_partial(interpreter, *partial, std::move(arguments));
+      }
+      if (auto* maker = dynamic_cast<CompareKeyMaker*>(callable.get())) {
+        return make_compare_key(*maker, arguments);
       }
       if (auto* library = dynamic_cast<LibraryValue*>(callable.get());
           library && library->inner->kind == SymKind::kFunction) {

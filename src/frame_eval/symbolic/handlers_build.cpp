@@ -127,20 +127,15 @@ void list_to_tuple(Interpreter& interpreter, Frame& frame, const Instruction&) {
 }
 
 void set_add(Interpreter& interpreter, Frame& frame, const Instruction& instruction) {
-  Sym item = constant_key(interpreter, frame.pop());
+  Sym item = frame.pop();
   const Sym& set = frame.peek(instruction.arg);
-  auto& items = growing<SequenceValue>(interpreter, set, SymKind::kSet).items;
-  if (!set_contains(interpreter, set, item)) items.push_back(item);
+  add_to_set(interpreter, growing<SetValue>(interpreter, set, SymKind::kSet), item);
 }
 
 void set_update(Interpreter& interpreter, Frame& frame, const Instruction& instruction) {
   Sym more = frame.pop();
   const Sym set = frame.peek(instruction.arg);
-  auto& items = growing<SequenceValue>(interpreter, set, SymKind::kSet).items;
-  for (const Sym& item : collect_unordered(interpreter, more)) {
-    Sym known = constant_key(interpreter, item);
-    if (!set_contains(interpreter, set, known)) items.push_back(known);
-  }
+  update_set(interpreter, growing<SetValue>(interpreter, set, SymKind::kSet), more);
 }
 
 void map_add(Interpreter& interpreter, Frame& frame, const Instruction& instruction) {

@@ -248,7 +248,6 @@ class HandedOut {
         break;
       case SymKind::kTuple:
       case SymKind::kList:
-      case SymKind::kSet:
         for (const Sym& item : static_cast<const SequenceValue&>(*value).items) add(item);
         break;
       case SymKind::kDict:
@@ -265,6 +264,7 @@ class HandedOut {
       case SymKind::kScalar:
       case SymKind::kSize:
       case SymKind::kSlice:
+      case SymKind::kSet:
         break;
     }
   }

@@ -247,10 +247,7 @@ std::shared_ptr<IteratorValue> make_iterator(Interpreter& interpreter, const Sym
     case SymKind::kTuple:
       return std::make_shared<ListIterator>(as<SequenceValue>(value).items, value);
     case SymKind::kSet:
-      if (as<SequenceValue>(value).items.size() > 1) {
-        throw_break("set_order", "iteration over a set, whose order is not known");
-      }
-      return std::make_shared<ListIterator>(as<SequenceValue>(value).items, value);
+      return make_set_iterator(interpreter, value);
     case SymKind::kDict: {
       std::vector<Sym> keys;
       for (const auto& [key, item] : as<DictValue>(value).items) keys.push_back(key);
@@ -271,6 +268,7 @@ std::shared_ptr<IteratorValue> make_iterator(Interpreter& interpreter, const Sym
       if (auto items = open_sequence(interpreter, value)) {
         return std::make_shared<ListIterator>(std::move(*items), value);
       }
+      if (is_set(value)) return make_set_iterator(interpreter, value);
       BorrowedRef object = object_of(value);
       PyTypeObject* type = object.type();
       if (type == &PyRange_Type || type == &PyUnicode_Type || type == &PyBytes_Type) {

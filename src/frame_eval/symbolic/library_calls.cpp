@@ -9,6 +9,7 @@
 #include "symbolic/operators.h"
 #include "symbolic/partial.h"
 #include "symbolic/pure.h"
+#include "symbolic/sorting.h"
 #include "symbolic/special_methods.h"
 
 namespace numlift::frame_eval {
@@ -268,6 +269,7 @@ void add_operator_module(BuiltinEntries& entries) {
 void add_library(BuiltinEntries& entries) {
   entries.emplace_back("functools", "reduce", functools_reduce);
   entries.emplace_back("functools", "partial", make_partial);
+  entries.emplace_back("functools", "cmp_to_key", make_compare_key_maker);
   entries.emplace_back("itertools", "product", itertools_product);
   entries.emplace_back("itertools", "chain", itertools_chain);
   entries.emplace_back("itertools", "repeat", itertools_repeat);

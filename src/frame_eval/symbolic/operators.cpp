@@ -7,6 +7,7 @@
 #include "symbolic/pure.h"
 #include "symbolic/python_scalars.h"
 #include "symbolic/side_effects.h"
+#include "symbolic/sorting.h"
 #include "symbolic/special_methods.h"
 
 namespace numlift::frame_eval {
@@ -76,30 +77,7 @@ std::optional<Sym> container_binary(Interpreter& interpreter, int nb_op, bool in
     }
     return merged;
   }
-  if (a->kind == SymKind::kSet && b->kind == SymKind::kSet && !in_place) {
-    const auto &left = as<SequenceValue>(a).items, &right = as<SequenceValue>(b).items;
-    std::vector<Sym> items;
-    auto pick = [&](const std::vector<Sym>& from, const Sym& other, bool wanted) {
-      for (const Sym& item : from) {
-        if (set_contains(interpreter, other, item) == wanted) items.push_back(item);
-      }
-    };
-    if (nb_op == kNbOr) {
-      items = left;
-      items.insert(items.end(), right.begin(), right.end());
-    } else if (nb_op == kNbAnd) {
-      pick(left, b, true);
-    } else if (nb_op == kNbSubtract) {
-      pick(left, b, false);
-    } else if (nb_op == kNbXor) {
-      pick(left, b, false);
-      pick(right, a, false);
-    } else {
-      return std::nullopt;
-    }
-    return make_set(interpreter, items);
-  }
-  return std::nullopt;
+  return set_binary(interpreter, nb_op, in_place, a, b);
 }
 
 // Ints without bound: the result of ** and << could take all memory while tracing.
@@ -155,6 +133,7 @@ std::optional<bool> compare_containers(Interpreter& interpreter, int compare, co
   if ((is_list(a) && is_list(b)) || (is_tuple(a) && is_tuple(b))) {
     return compare_sequences(interpreter, compare, a, b);
   }
+  if (auto result = set_compare(interpreter, compare, a, b)) return result;
   if (compare != kEqual && compare != kNotEqual) return std::nullopt;
   if (is_dict(a) && is_dict(b)) {
     const auto left = dict_items(interpreter, a);
@@ -163,12 +142,6 @@ std::optional<bool> compare_containers(Interpreter& interpreter, int compare, co
       Sym other = find_in_dict(interpreter, b, left[i].first);
       equal = other && equal_items(interpreter, left[i].second, other);
     }
-    return equal == (compare == kEqual);
-  }
-  if (a->kind == SymKind::kSet && b->kind == SymKind::kSet) {
-    const auto& left = as<SequenceValue>(a).items;
-    bool equal = left.size() == as<SequenceValue>(b).items.size();
-    for (size_t i = 0; equal && i < left.size(); ++i) equal = set_contains(interpreter, b, left[i]);
     return equal == (compare == kEqual);
   }
   return std::nullopt;
@@ -269,6 +242,7 @@ Sym compare_operation(Interpreter& interpreter, int compare, const Sym& a, const
           must(PyObject_RichCompare(x->get(), y->get(), kRich[compare])));
     }
   }
+  if (Sym result = compare_keys(interpreter, compare, a, b)) return result;
   if (auto result = compare_containers(interpreter, compare, a, b))
     return interpreter.boolean(*result);
   if ((compare == kEqual || compare == kNotEqual) && is_plain_builtin(a) && is_plain_builtin(b)) {
@@ -381,8 +355,9 @@ bool truth(Interpreter& interpreter, const Sym& value) {
   switch (value->kind) {
     case SymKind::kTuple:
     case SymKind::kList:
-    case SymKind::kSet:
       return !as<SequenceValue>(value).items.empty();
+    case SymKind::kSet:
+      return PySet_GET_SIZE(as<SetValue>(value).real.get()) != 0;
     case SymKind::kDict:
       return !as<DictValue>(value).items.empty();
     case SymKind::kSlice:
@@ -516,8 +491,9 @@ Sym length_of(Interpreter& interpreter, const Sym& value) {
   switch (value->kind) {
     case SymKind::kTuple:
     case SymKind::kList:
-    case SymKind::kSet:
       return interpreter.integer(static_cast<int64_t>(as<SequenceValue>(value).items.size()));
+    case SymKind::kSet:
+      return interpreter.integer(PySet_GET_SIZE(as<SetValue>(value).real.get()));
     default:
       break;  // NOLINT: the kinds without a length go on below
   }

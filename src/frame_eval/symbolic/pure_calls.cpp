@@ -59,6 +59,8 @@ std::optional<Ref> known_value(Interpreter& interpreter, const Sym& value) {
       return known_sequence(interpreter, as<SequenceValue>(value));
     case SymKind::kDict:
       return known_dict(interpreter, as<DictValue>(value));
+    case SymKind::kSet:  // the real one, with its order: it is looked at only
+      return as<SetValue>(value).real;
     default:
       return std::nullopt;
   }
@@ -77,6 +79,7 @@ Sym value_from_real(Interpreter& interpreter, Ref object) {
     }
     return is_list ? make_list(std::move(items)) : make_tuple(std::move(items));
   }
+  if (PySet_CheckExact(raw)) return set_from_real(interpreter, std::move(object));
   if (PyDict_CheckExact(raw)) {
     auto dict = std::make_shared<DictValue>();
     PyObject *key, *item;
