@@ -3,6 +3,7 @@
 #include "numlift/py/py_error.h"
 #include "symbolic/calls.h"
 #include "symbolic/containers.h"
+#include "symbolic/enums.h"
 #include "symbolic/named_tuples.h"
 #include "symbolic/numpy_calls.h"
 #include "symbolic/pure.h"
@@ -171,6 +172,13 @@ Sym object_attribute(Interpreter& interpreter, const Sym& owner, BorrowedRef nam
     return module_attribute(interpreter, owner, name);
   }
   if (is_number_info(object)) return constant_attribute(interpreter, owner, name);
+  if (is_enum_class(object)) {
+    if (Sym member = enum_class_attribute(interpreter, owner, name)) return member;
+  }
+  if (is_enum_member(object)) {
+    if (Sym value = enum_member_attribute(interpreter, owner, name)) return value;
+    return instance_attribute(interpreter, owner, name);
+  }
   if (PyType_Check(object.get())) return class_attribute(interpreter, owner, name);
   if (is_list(owner) || is_dict(owner) || is_tuple(owner) || is_set(owner)) {
     if (has_container_method(owner, utf8_text(name))) return built_in_method(owner, name);
@@ -271,9 +279,9 @@ Sym get_super_attribute(Interpreter& interpreter, const Sym& start_class, const 
 }
 
 Sym get_attribute(Interpreter& interpreter, const Sym& owner, BorrowedRef name) {
-  if (is_numpy_value(owner)) return numpy_get_attribute(interpreter.tracer, owner, name);
   const std::string text = utf8_text(name);
   if (text == "__class__") return interpreter.object(type_of(interpreter, owner));
+  if (is_numpy_value(owner)) return numpy_get_attribute(interpreter.tracer, owner, name);
   switch (owner->kind) {
     case SymKind::kObject:
       return object_attribute(interpreter, owner, name);
@@ -286,7 +294,7 @@ Sym get_attribute(Interpreter& interpreter, const Sym& owner, BorrowedRef name) 
       return built_in_method(owner, name);
     case SymKind::kTuple:
       if (as<SequenceValue>(owner).named_tuple_class) {
-        if (Sym field = named_tuple_field(interpreter, owner, name)) return field;
+        if (Sym found = named_tuple_attribute(interpreter, owner, name)) return found;
       }
       [[fallthrough]];
     case SymKind::kList:

@@ -10,6 +10,7 @@
 #include "symbolic/calls.h"
 #include "symbolic/containers.h"
 #include "symbolic/iterators.h"
+#include "symbolic/named_tuples.h"
 #include "symbolic/numpy_calls.h"
 #include "symbolic/operators.h"
 #include "symbolic/polyfills.h"
@@ -63,6 +64,9 @@ BuiltinHandler find_builtin(BorrowedRef callable) {
     for (const auto& [module, name, handler] : entries) {
       if (BorrowedRef object = known_object(module, name)) table->emplace(object.get(), handler);
     }
+    Ref tuple_new = checked(
+        PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyTuple_Type), "__new__"));
+    table->emplace(tuple_new.get(), new_tuple);
     return table.release();
   }();
   const auto found = handlers->find(callable.get());

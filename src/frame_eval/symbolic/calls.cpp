@@ -4,6 +4,7 @@
 #include "symbolic/attributes.h"
 #include "symbolic/builtins.h"
 #include "symbolic/containers.h"
+#include "symbolic/enums.h"
 #include "symbolic/error_region_value.h"
 #include "symbolic/errstate.h"
 #include "symbolic/hatch_calls.h"
@@ -275,6 +276,9 @@ Sym call_object(Interpreter& interpreter, const Sym& callable, CallArguments arg
     if (is_named_tuple_class(object)) {
       real_object(interpreter, callable, "it is called");
       return make_named_tuple(interpreter, object, arguments);
+    }
+    if (is_enum_class(object)) {
+      if (Sym member = call_enum_class(interpreter, callable, arguments)) return member;
     }
     if (PyExceptionClass_Check(object.get())) {
       throw_break("would_raise", callable_text(object) + " is made");

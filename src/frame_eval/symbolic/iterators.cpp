@@ -4,6 +4,7 @@
 #include "numlift/py/py_error.h"
 #include "symbolic/builtins.h"
 #include "symbolic/containers.h"
+#include "symbolic/enums.h"
 #include "symbolic/numpy_calls.h"
 #include "symbolic/operators.h"
 #include "symbolic/polyfills.h"
@@ -269,6 +270,10 @@ std::shared_ptr<IteratorValue> make_iterator(Interpreter& interpreter, const Sym
         return std::make_shared<ListIterator>(std::move(*items), value);
       }
       if (is_set(value)) return make_set_iterator(interpreter, value);
+      if (is_enum_class(object_of(value))) {
+        if (auto members = enum_members(interpreter, value))
+          return std::make_shared<ListIterator>(std::move(*members), value);
+      }
       BorrowedRef object = object_of(value);
       PyTypeObject* type = object.type();
       if (type == &PyRange_Type || type == &PyUnicode_Type || type == &PyBytes_Type) {

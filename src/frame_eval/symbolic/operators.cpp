@@ -4,6 +4,7 @@
 
 #include "numlift/py/py_error.h"
 #include "symbolic/containers.h"
+#include "symbolic/enums.h"
 #include "symbolic/pure.h"
 #include "symbolic/python_scalars.h"
 #include "symbolic/side_effects.h"
@@ -176,8 +177,9 @@ bool is_plain_builtin(const Sym& value) {
 
 }  // namespace
 
-Sym binary_operation(Interpreter& interpreter, int nb_op, bool in_place, const Sym& a,
-                     const Sym& b) {
+Sym binary_operation(Interpreter& interpreter, int nb_op, bool in_place, const Sym& left,
+                     const Sym& right) {
+  const Sym a = enum_operand(interpreter, left, right), b = enum_operand(interpreter, right, left);
   if (is_numpy_value(a) || is_numpy_value(b)) {
     if (auto result = binary_special_method(interpreter, nb_op, in_place, a, b)) return result;
     if (in_place && is_list(a)) {
@@ -200,7 +202,8 @@ Sym binary_operation(Interpreter& interpreter, int nb_op, bool in_place, const S
   unsupported_operands(operator_text(nb_op), a, b);
 }
 
-Sym unary_operation(Interpreter& interpreter, UnaryOp op, const Sym& value) {
+Sym unary_operation(Interpreter& interpreter, UnaryOp op, const Sym& operand) {
+  const Sym value = enum_number(interpreter, operand);
   if (is_numpy_value(value)) return numpy_unary(interpreter.tracer, op, value);
   if (is_runtime_number(value)) {
     switch (op) {
@@ -228,7 +231,8 @@ Sym unary_operation(Interpreter& interpreter, UnaryOp op, const Sym& value) {
   throw_value_break(value, "a unary operator on a " + type_name(value));
 }
 
-Sym compare_operation(Interpreter& interpreter, int compare, const Sym& a, const Sym& b) {
+Sym compare_operation(Interpreter& interpreter, int compare, const Sym& left, const Sym& right) {
+  const Sym a = enum_operand(interpreter, left, right), b = enum_operand(interpreter, right, left);
   if (is_numpy_value(a) || is_numpy_value(b))
     return numpy_compare(interpreter.tracer, compare, a, b);
   const bool numbers = is_python_number(a) && is_python_number(b);
@@ -265,7 +269,7 @@ bool is_identical(Interpreter& interpreter, const Sym& a, const Sym& b) {
         x.get() == Py_None || y.get() == Py_None || PyBool_Check(x.get()) || PyBool_Check(y.get());
     // Equal numbers, strings and tuples may or may not be one object in the next call.
     if (!singletons && x.type() == y.type() && is_pure(x) && is_pure(y) && !is_dtype(x) &&
-        !PyType_Check(x.get()) && (a->source || b->source || numbers)) {
+        !PyType_Check(x.get()) && !is_enum_member(x) && (a->source || b->source || numbers)) {
       throw_break("identity", "identity of numbers or strings");
     }
     // `x is None` holds for every other object of x's type: the type is enough.
@@ -319,6 +323,15 @@ bool contains(Interpreter& interpreter, const Sym& container, const Sym& item) {
   if (auto* view = dynamic_cast<DictView*>(container.get());
       view && view->part == DictView::Part::kKeys) {
     return find_in_dict(interpreter, view->dict, item) != nullptr;
+  }
+  if (container->kind == SymKind::kObject && is_enum_class(object_of(container))) {
+    if (auto members = enum_members(interpreter, container);
+        members && item->kind == SymKind::kObject && is_enum_member(object_of(item))) {
+      const auto is_item = [&](const Sym& member) {
+        return is_identical(interpreter, member, item);
+      };
+      return std::any_of(members->begin(), members->end(), is_item);
+    }
   }
   if (auto real = pure_constant(interpreter, container, "a membership test")) {
     Sym known = concrete(interpreter, item, "a membership test");
@@ -408,7 +421,7 @@ bool truth(Interpreter& interpreter, const Sym& value) {
 // ---------------------------------------------------------------- subscription
 
 int64_t concrete_int(Interpreter& interpreter, const Sym& value, const char* what) {
-  Sym known = concrete(interpreter, value, what);
+  Sym known = concrete(interpreter, enum_number(interpreter, value), what);
   if (is_numpy_value(known)) {
     // An index may be any integer scalar: what matters is its value now.
     known = concrete(interpreter, numpy_to_number(interpreter.tracer, &PyLong_Type, known), what);
@@ -430,6 +443,9 @@ Sym get_item(Interpreter& interpreter, const Sym& container, const Sym& key) {
     throw_break("would_raise", "KeyError");
   }
   if (is_list(container) || is_tuple(container)) return sequence_item(interpreter, container, key);
+  if (container->kind == SymKind::kObject && is_enum_class(object_of(container))) {
+    if (Sym member = enum_class_item(interpreter, container, key)) return member;
+  }
   if (Sym made = numpy_index_object(interpreter.tracer, container, key)) return made;
   if (auto real = pure_constant(interpreter, container, "a subscript")) {
     auto real_key =
@@ -500,6 +516,10 @@ Sym length_of(Interpreter& interpreter, const Sym& value) {
   if (is_dict(value)) return interpreter.integer(dict_length(interpreter, value));
   if (auto* view = dynamic_cast<DictView*>(value.get())) {
     return interpreter.integer(dict_length(interpreter, view->dict));
+  }
+  if (value->kind == SymKind::kObject && is_enum_class(object_of(value))) {
+    if (auto members = enum_members(interpreter, value))
+      return interpreter.integer(static_cast<int64_t>(members->size()));
   }
   if (is_list(value)) {
     return interpreter.integer(static_cast<int64_t>(sequence_items(interpreter, value).size()));

@@ -5,12 +5,27 @@
 #include "numlift/numpy_shim/dtypes.h"
 #include "numlift/numpy_shim/numpy.h"
 #include "numlift/py/py_error.h"
+#include "symbolic/enums.h"
 #include "symbolic/polyfills.h"
 #include "symbolic/python_scalars.h"
 
 namespace numlift::frame_eval {
 
 bool is_dtype(BorrowedRef object) { return PyArray_DescrCheck(object.get()); }
+
+namespace {
+
+// sys.version_info and its like: tuples with names.
+bool is_of_sys(const PyTypeObject* type) {
+  if (!PyType_IsSubtype(const_cast<PyTypeObject*>(type), &PyTuple_Type)) return false;
+  for (const char* name : {"version_info", "float_info", "int_info", "hash_info", "flags"}) {
+    const PyObject* object = PySys_GetObject(name);
+    if (object != nullptr && Py_TYPE(object) == type) return true;
+  }
+  return false;
+}
+
+}  // namespace
 
 bool is_pure(BorrowedRef object) {
   PyObject* raw = object.get();
@@ -35,6 +50,7 @@ bool is_pure(BorrowedRef object) {
     return is_pure(items);
   }
   if (is_dtype(raw)) return true;
+  if (is_plain_enum_member(raw) || is_of_sys(type)) return true;
   return PyType_Check(raw) &&
          numpy_shim::dtype_of_scalar_class(reinterpret_cast<PyTypeObject*>(raw)).has_value();
 }
