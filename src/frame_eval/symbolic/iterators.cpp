@@ -4,8 +4,10 @@
 #include "numlift/py/py_error.h"
 #include "symbolic/builtins.h"
 #include "symbolic/containers.h"
+#include "symbolic/enums.h"
 #include "symbolic/numpy_calls.h"
 #include "symbolic/operators.h"
+#include "symbolic/polyfills.h"
 #include "symbolic/pure.h"
 
 namespace numlift::frame_eval {
@@ -258,10 +260,7 @@ std::shared_ptr<IteratorValue> make_iterator(Interpreter& interpreter, const Sym
     case SymKind::kTuple:
       return std::make_shared<ListIterator>(as<SequenceValue>(value).items, value);
     case SymKind::kSet:
-      if (as<SequenceValue>(value).items.size() > 1) {
-        throw_break("set_order", "iteration over a set, whose order is not known");
-      }
-      return std::make_shared<ListIterator>(as<SequenceValue>(value).items, value);
+      return make_set_iterator(interpreter, value);
     case SymKind::kDict: {
       std::vector<Sym> keys;
       for (const auto& [key, item] : as<DictValue>(value).items) keys.push_back(key);
@@ -282,6 +281,11 @@ std::shared_ptr<IteratorValue> make_iterator(Interpreter& interpreter, const Sym
       if (is_list(value)) return std::make_shared<LiveListIterator>(interpreter, value);
       if (auto items = open_sequence(interpreter, value)) {
         return std::make_shared<ListIterator>(std::move(*items), value);
+      }
+      if (is_set(value)) return make_set_iterator(interpreter, value);
+      if (is_enum_class(object_of(value))) {
+        if (auto members = enum_members(interpreter, value))
+          return std::make_shared<ListIterator>(std::move(*members), value);
       }
       BorrowedRef object = object_of(value);
       PyTypeObject* type = object.type();
@@ -351,7 +355,14 @@ Sym make_reversed(Interpreter& interpreter, const Sym& values) {
 }
 
 Sym make_generator(Interpreter& interpreter, std::unique_ptr<Frame> frame) {
-  return std::make_shared<GeneratorValue>(interpreter, std::move(frame));
+  const bool is_polyfill = frame->is_polyfill;
+  Ref code = frame->bytecode->code;
+  auto generator = std::make_shared<GeneratorValue>(interpreter, std::move(frame));
+  if (!is_polyfill) return generator;
+  auto iterator = std::make_shared<LibraryValue>();
+  iterator->inner = std::move(generator);
+  iterator->generator = std::move(code);
+  return iterator;
 }
 
 Sym generator_result(Interpreter& interpreter, const Sym& iterator) {

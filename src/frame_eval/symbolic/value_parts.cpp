@@ -9,7 +9,6 @@ bool visit_parts(const SymbolicValue& value, const std::function<void(const Sym&
   switch (value.kind) {
     case SymKind::kTuple:
     case SymKind::kList:
-    case SymKind::kSet:
       visit_all(static_cast<const SequenceValue&>(value).items);
       return true;
     case SymKind::kDict:
@@ -56,6 +55,7 @@ bool visit_parts(const SymbolicValue& value, const std::function<void(const Sym&
       return true;
     }
     case SymKind::kNull:
+    case SymKind::kSet:  // of constants
     case SymKind::kArray:
     case SymKind::kScalar:
     case SymKind::kSize:
