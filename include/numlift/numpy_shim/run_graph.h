@@ -28,6 +28,9 @@ class GraphRunner {
   // As the caller of the program sees it: Python scalars for kPyScalar.
   Ref result(NodeId id);
 
+  // Runs the externs that it depends on, if need be.
+  int64_t size(const SizeExpr& expr);
+
   // Values computed by an earlier runner over a prefix of this graph, by node; and back.
   void adopt(std::vector<Ref> values) { values_ = std::move(values); }
   std::vector<Ref> release() { return std::move(values_); }
@@ -39,7 +42,6 @@ class GraphRunner {
   Ref store(const Node& node);
   Ref view(const Node& node, BorrowedRef operand);
   Ref through_views(NodeId place, NodeId root, BorrowedRef buffer);
-  int64_t size(const SizeExpr& expr);
   std::vector<int64_t> sizes(const std::vector<SizeExpr>& exprs);
   // The item as its node promises it: its type, and the sizes that are known now. Raises otherwise.
   void take_extern_item(NodeId id, BorrowedRef item);

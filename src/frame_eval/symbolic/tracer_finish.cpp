@@ -143,6 +143,7 @@ class RecipeBuilder {
         const auto& array = static_cast<const ArrayValue&>(value);
         const uint32_t index = output(tracer_.read(array));
         (*nodes_)[index].read_only = array.read_only;
+        if (!array.chain.empty()) (*nodes_)[index].strides = array.strides;
         return index;
       }
       case SymKind::kScalar:
@@ -249,6 +250,9 @@ TraceResult Tracer::finish(const std::vector<Sym>& results) {
     done.dynamic_symbols.push_back(symbol);
   }
   apply_merges();
+  for (RecipeNode& node : done.recipe) {
+    for (SizeExpr& stride : node.strides) stride = simplify(stride);
+  }
   done.graph = std::move(graph_);
   done.guards = std::move(state_->guards);
   done.inputs = std::move(state_->inputs);
