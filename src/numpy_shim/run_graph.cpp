@@ -48,7 +48,8 @@ Ref normalized(Ref value, const Type& type) {
 // Memory of its own, in the order that the node says.
 bool is_fresh(const Node& node) {
   if (node.type.value_kind != ValueKind::kArray) return false;
-  if (node.op == Op::kStore || node.op == Op::kPlaceholder) return false;
+  if (node.op == Op::kStore || node.op == Op::kPlaceholder || node.op == Op::kExternItem)
+    return false;
   return op_info(node.op).op_class != OpClass::kView;
 }
 

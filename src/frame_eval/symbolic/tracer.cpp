@@ -95,6 +95,8 @@ Sym Tracer::new_array(NodeId id, AxisOrder order) {
   array->storage->current = id;
   array->type = node.type;
   array->strides = strides_for(node.type, order);
+  if (const auto* item = std::get_if<ExternItemAttr>(&node.attr); item && !item->strides.empty())
+    array->strides = item->strides;
   return array;
 }
 

@@ -223,6 +223,7 @@ void Tracer::apply_merges() {
     Node& node = graph_.mutable_node(static_cast<NodeId>(i));
     rewrite(node.type.dims);
     if (auto* placeholder = std::get_if<PlaceholderAttr>(&node.attr)) rewrite(placeholder->strides);
+    if (auto* item = std::get_if<ExternItemAttr>(&node.attr)) rewrite(item->strides);
     if (auto* size = std::get_if<SizeAttr>(&node.attr)) size->value = simplify(size->value);
     if (auto* view = std::get_if<ViewAttr>(&node.attr)) {
       for (IndexMap::Axis& axis : view->map.axes) {
