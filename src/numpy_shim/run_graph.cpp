@@ -79,7 +79,56 @@ Ref as_ndarray(BorrowedRef value) {
   return checked(PyArray_FromAny(value.get(), nullptr, 0, 0, 0, nullptr));
 }
 
+const char* reducing_ufunc(Op op) {
+  switch (op) {
+    case Op::kReduceSum:
+      return "add";
+    case Op::kReduceProd:
+      return "multiply";
+    case Op::kReduceMin:
+      return "minimum";
+    case Op::kReduceMax:
+      return "maximum";
+    case Op::kReduceAll:
+      return "logical_and";
+    case Op::kReduceAny:
+      return "logical_or";
+    default:
+      NUMLIFT_UNREACHABLE();
+  }
+}
+
 }  // namespace
+
+Ref numpy_function_of(const Graph& graph, const Node& node) {
+  const OpClass op_class = op_info(node.op).op_class;
+  if (op_class == OpClass::kReduction) {
+    if (node.op == Op::kReduceArgmin) return numpy_attribute("argmin");
+    if (node.op == Op::kReduceArgmax) return numpy_attribute("argmax");
+    return checked(
+        PyObject_GetAttrString(numpy_attribute(reducing_ufunc(node.op)).get(), "reduce"));
+  }
+  if (op_class != OpClass::kElementwise) return {};
+  switch (node.op) {
+    case Op::kCast:
+      if (node.type.value_kind == ValueKind::kArray) return numpy_attribute("astype");
+      return Ref::create(scalar_class_of(node.type.dtype));
+    case Op::kSelect:
+      return numpy_attribute("where");
+    case Op::kReal:
+      return numpy_attribute("real");
+    case Op::kImag:
+      return numpy_attribute("imag");
+    case Op::kMakeComplex:
+      return {};
+    case Op::kNumpyLoop: {
+      const std::string& name = graph.loops[attr_of<LoopAttr>(node).loop].name;
+      return numpy_attribute(name.substr(0, name.find('.')).c_str());
+    }
+    default:  // elementwise ops are named after their ufunc
+      return numpy_attribute(std::string(op_info(node.op).text).c_str());
+  }
+}
 
 GraphRunner::GraphRunner(const Graph& graph, std::vector<Ref> inputs, std::vector<int64_t> symbols,
                          ExternCaller call_extern)
@@ -228,27 +277,15 @@ Ref GraphRunner::elementwise(const Node& node) {
       Ref array = as_ndarray(operands[0]);
       return checked(PyArray_CastToType(as_array(array), new_descr(node.type.dtype), 0));
     }
-    case Op::kSelect:
-      return checked(PyObject_CallObject(numpy_attribute("where").get(), tuple_of(operands).get()));
-    case Op::kReal:
-    case Op::kImag:
-      return checked(
-          PyObject_GetAttrString(operands[0].get(), node.op == Op::kReal ? "real" : "imag"));
     case Op::kMakeComplex: {
       Ref real = as_ndarray(operands[0]);
       Ref complex = checked(PyArray_CastToType(as_array(real), new_descr(node.type.dtype), 0));
       check_status(PyObject_SetAttrString(complex.get(), "imag", operands[1].get()));
       return complex;
     }
-    case Op::kNumpyLoop: {
-      const std::string& name = graph_.loops[attr_of<LoopAttr>(node).loop].name;
-      Ref ufunc = numpy_attribute(name.substr(0, name.find('.')).c_str());
-      return checked(PyObject_CallObject(ufunc.get(), tuple_of(operands).get()));
-    }
-    default: {
-      Ref ufunc = numpy_attribute(std::string(op_info(node.op).text).c_str());
-      return checked(PyObject_CallObject(ufunc.get(), tuple_of(operands).get()));
-    }
+    default:
+      return checked(
+          PyObject_CallObject(numpy_function_of(graph_, node).get(), tuple_of(operands).get()));
   }
 }
 
@@ -279,32 +316,9 @@ Ref GraphRunner::reduction(const Node& node) {
     return checked(node.op == Op::kReduceArgmin ? PyArray_ArgMin(as_array(flat), last, nullptr)
                                                 : PyArray_ArgMax(as_array(flat), last, nullptr));
   }
-  const char* name = nullptr;
-  switch (node.op) {
-    case Op::kReduceSum:
-      name = "add";
-      break;
-    case Op::kReduceProd:
-      name = "multiply";
-      break;
-    case Op::kReduceMin:
-      name = "minimum";
-      break;
-    case Op::kReduceMax:
-      name = "maximum";
-      break;
-    case Op::kReduceAll:
-      name = "logical_and";
-      break;
-    case Op::kReduceAny:
-      name = "logical_or";
-      break;
-    default:
-      NUMLIFT_UNREACHABLE();
-  }
   std::vector<Ref> axis_objects;
   for (int axis : axes) axis_objects.push_back(checked(PyLong_FromLong(axis)));
-  Ref reduce = checked(PyObject_GetAttrString(numpy_attribute(name).get(), "reduce"));
+  Ref reduce = numpy_function_of(graph_, node);
   return checked(PyObject_CallFunction(reduce.get(), "OOO", operand.get(),
                                        tuple_of(axis_objects).get(),
                                        descr_of(node.type.dtype).get()));

@@ -13,6 +13,10 @@
 
 namespace numlift::numpy_shim {
 
+// NumPy's function of which the node is one call, for elementwise nodes and reductions: np.add,
+// np.where, np.add.reduce, np.float32 or np.astype. Null: there is none.
+Ref numpy_function_of(const Graph& graph, const Node& node);
+
 class GraphRunner {
  public:
   // Calls extern `call` (index into Graph::externs) with its operands.

@@ -14,7 +14,6 @@
 namespace numlift::frame_eval {
 
 namespace {
-
 ArrayValue& array_in(const Sym& value) { return static_cast<ArrayValue&>(*value); }
 
 bool is_method(const NumpyArguments& arguments) {
