@@ -2,6 +2,7 @@
 #include "numlift/numpy_shim/run_graph.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 
 #include "numlift/numpy_shim/dtypes.h"
@@ -72,6 +73,28 @@ Ref laid_out(Ref value, const AxisOrder& order) {
                                            strides.data(), nullptr, 0, nullptr));
   check_status(PyArray_CopyInto(as_array(fresh), array));
   return fresh;
+}
+
+// A copy with the same strides, gaps included.
+Ref copy_in_place(PyArrayObject* array) {
+  if (PyArray_IS_C_CONTIGUOUS(array) || PyArray_IS_F_CONTIGUOUS(array)) {
+    return checked(PyArray_NewCopy(array, NPY_KEEPORDER));
+  }
+  npy_intp before = 0, bytes = PyArray_ITEMSIZE(array);
+  for (int axis = 0; axis < PyArray_NDIM(array); ++axis) {
+    const npy_intp reach = (PyArray_DIM(array, axis) - 1) * PyArray_STRIDE(array, axis);
+    before += std::max<npy_intp>(-reach, 0);
+    bytes += std::abs(reach);
+  }
+  const Ref block = checked(PyArray_ZEROS(1, &bytes, NPY_UINT8, 0));
+  PyArray_Descr* descr = PyArray_DESCR(array);
+  Py_INCREF(descr);
+  Ref copy = checked(PyArray_NewFromDescr(
+      &PyArray_Type, descr, PyArray_NDIM(array), PyArray_DIMS(array), PyArray_STRIDES(array),
+      PyArray_BYTES(as_array(block)) + before, NPY_ARRAY_WRITEABLE, nullptr));
+  check_status(PyArray_SetBaseObject(as_array(copy), Ref(block).release()));
+  check_status(PyArray_CopyInto(as_array(copy), array));
+  return copy;
 }
 
 Ref as_ndarray(BorrowedRef value) {
@@ -368,7 +391,7 @@ Ref GraphRunner::store(const Node& node) {
   while (op_info(graph_.node(root).op).op_class == OpClass::kView)
     root = graph_.node(root).operands[0];
   Ref before = as_ndarray(value(root));
-  Ref after = checked(PyArray_NewCopy(as_array(before), NPY_KEEPORDER));
+  Ref after = copy_in_place(as_array(before));
   Ref place = through_views(node.operands[0], root, after);
   Ref content = as_ndarray(value(node.operands[1]));
   check_status(PyArray_CopyInto(as_array(place), as_array(content)));

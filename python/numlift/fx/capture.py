@@ -43,7 +43,7 @@ class Capture:
 
     def _make_placeholders(self):
         described = [(n["input"], i) for i, n in enumerate(self.nodes) if n["op"] == "placeholder"]
-        used = self._used_symbols()
+        used = self.used = self._used_symbols()
         ints = [(self.symbols[s][1], s) for s in used if self.symbols[s][0] == "int"]
         self.inputs = sorted({i for i, _ in described} | {i for i, _ in ints})
         self.sizes = [s for s in used if self.symbols[s][0] in ("dim", "stride")]
@@ -206,7 +206,7 @@ class Capture:
         for position in node["path"]:
             value = self.call(operator.getitem, value, position)
         for symbol, (kind, where, axis, _) in enumerate(self.symbols):
-            if kind == "extern" and where == index and symbol in self._used_symbols():
+            if kind == "extern" and where == index and symbol in self.used:
                 shape = self.call(getattr, value, "shape")
                 size = self.call(operator.getitem, shape, axis)
                 self._note_number(size, symbol)

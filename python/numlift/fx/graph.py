@@ -9,7 +9,7 @@ import re
 from .code import PythonCode, target_text
 from .node import Node, Size, map_arg
 
-EFFECTS = {operator.setitem, setattr}
+EFFECTS = (operator.setitem, operator.delitem, setattr, delattr)
 
 
 class Graph:
@@ -80,7 +80,7 @@ class Graph:
 
         map_arg((args, kwargs or {}), check)
         node = Node(self, self._free_name(name or _name_of(op, target)), op, target, args, kwargs or {})
-        if target in EFFECTS if callable(target) else False:
+        if any(target is effect for effect in EFFECTS):
             node.meta["effect"] = True
         place = self._insert
         if place is None:

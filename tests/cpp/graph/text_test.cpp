@@ -59,7 +59,7 @@ TEST(GraphText, ExternItemsInAnotherOrderKeepTheirStrides) {
   const std::string text = R"(graph f(1 inputs)
 symbols: s0 = dim(0, 0) ~3, s1 = dim(0, 1) ~4
 extern: "numpy.linalg.eigh" pure may_raise
-%0: f64[s0, s1] = placeholder {input=0, strides=[8*s1, 8]}
+%0: f64[s0, s1] = placeholder() {input=0, strides=[8*s1, 8]}
 %1: object = extern(%0) {call=0}
 %2: f64[s0, s1] = extern_item(%1) {path=[1], strides=[8, 8*s0]}
 return %2
