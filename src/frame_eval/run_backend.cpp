@@ -10,6 +10,7 @@
 #include "numlift/numpy_shim/dtypes.h"
 #include "numlift/numpy_shim/errstate.h"
 #include "numlift/numpy_shim/numpy.h"
+#include "numlift/numpy_shim/run_graph.h"
 #include "numlift/py/py_error.h"
 #include "numlift/support/check.h"
 #include "overlap.h"
@@ -138,9 +139,15 @@ std::vector<Ref> outputs_of(const Ref& answer, const Graph& graph) {
   }
   std::vector<Ref> outputs;
   for (size_t i = 0; i < count; ++i) {
-    outputs.push_back(
-        as_promised(Ref::create(PyTuple_GET_ITEM(items.get(), static_cast<Py_ssize_t>(i))),
-                    graph.node(graph.outputs[i]).type, i));
+    const NodeId id = graph.outputs[i];
+    const Node& node = graph.node(id);
+    const auto same = std::find(graph.outputs.begin(), graph.outputs.end(), id);
+    if (same - graph.outputs.begin() < static_cast<ptrdiff_t>(i)) {
+      outputs.push_back(outputs[static_cast<size_t>(same - graph.outputs.begin())]);
+      continue;
+    }
+    const Ref item = Ref::create(PyTuple_GET_ITEM(items.get(), static_cast<Py_ssize_t>(i)));
+    outputs.push_back(numpy_shim::laid_out(as_promised(item, node.type, i), node));
   }
   return outputs;
 }

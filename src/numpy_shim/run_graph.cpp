@@ -46,15 +46,7 @@ Ref normalized(Ref value, const Type& type) {
   return checked(PyArray_ToScalar(PyArray_DATA(as_array(array)), as_array(array)));
 }
 
-// Memory of its own, in the order that the node says.
-bool is_fresh(const Node& node) {
-  if (node.type.value_kind != ValueKind::kArray) return false;
-  if (node.op == Op::kStore || node.op == Op::kPlaceholder || node.op == Op::kExternItem)
-    return false;
-  return op_info(node.op).op_class != OpClass::kView;
-}
-
-Ref laid_out(Ref value, const AxisOrder& order) {
+Ref in_order(Ref value, const AxisOrder& order) {
   PyArrayObject* array = as_array(value);
   const int rank = PyArray_NDIM(array);
   std::vector<npy_intp> strides(static_cast<size_t>(rank));
@@ -121,7 +113,19 @@ const char* reducing_ufunc(Op op) {
   }
 }
 
+// Memory of its own, in the order that the node says.
+bool is_fresh(const Node& node) {
+  if (node.type.value_kind != ValueKind::kArray) return false;
+  if (node.op == Op::kStore || node.op == Op::kPlaceholder || node.op == Op::kExternItem)
+    return false;
+  return op_info(node.op).op_class != OpClass::kView;
+}
+
 }  // namespace
+
+Ref laid_out(Ref value, const Node& node) {
+  return is_fresh(node) ? in_order(std::move(value), node.order) : value;
+}
 
 Ref numpy_function_of(const Graph& graph, const Node& node) {
   const OpClass op_class = op_info(node.op).op_class;
@@ -213,8 +217,7 @@ Ref GraphRunner::value(NodeId id) {
     Ref computed = compute(id);
     if (node.op == Op::kExternItem) take_extern_item(id, computed);
     computed = normalized(std::move(computed), node.type);
-    if (is_fresh(node)) computed = laid_out(std::move(computed), node.order);
-    values_[index_of(id)] = std::move(computed);
+    values_[index_of(id)] = laid_out(std::move(computed), node);
   }
   return values_[index_of(id)];
 }

@@ -310,6 +310,8 @@ PROGRAMS = [
     lambda x: float(x[0, 0]) * x + int(3),
     lambda x: [x[0].sum(), {"k": x * 2, "t": (x.shape, x.dtype)}][1]["k"],
     lambda x: x.mean(axis=(0, 1)) * x[0, 0] ** 2,
+    lambda x: (np.add(x, 1, order="F"), np.add(x.T, 1, order="C"), np.eye(2, 3, order="F")),
+    lambda x: [y := x[np.argmax(x[:, 0])], y, y[::-1]],
 ]
 
 

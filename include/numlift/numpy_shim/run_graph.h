@@ -17,6 +17,9 @@ namespace numlift::numpy_shim {
 // np.where, np.add.reduce, np.float32 or np.astype. Null: there is none.
 Ref numpy_function_of(const Graph& graph, const Node& node);
 
+// The array that a node gave in the memory order that the node says: a copy where it has another.
+Ref laid_out(Ref value, const Node& node);
+
 class GraphRunner {
  public:
   // Calls extern `call` (index into Graph::externs) with its operands.
