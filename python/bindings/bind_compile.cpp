@@ -29,9 +29,18 @@ Backend backend_named(const std::string& name) {
   throw py::value_error("unknown backend \"" + name + "\"; the backends are " + known);
 }
 
+// A name, or a callable of the user's.
+Backend backend_of(const py::object& backend) {
+  if (py::isinstance<py::str>(backend)) return backend_named(backend.cast<std::string>());
+  if (PyCallable_Check(backend.ptr()) != 0) return Backend::kUsers;
+  throw py::type_error("backend is a name or a callable, not " +
+                       std::string(Py_TYPE(backend.ptr())->tp_name));
+}
+
 py::object compile(const py::object& callable, bool fullgraph, std::optional<bool> dynamic,
-                   const std::string& backend) {
-  const frame_eval::CompileOptions options{fullgraph, dynamic, backend_named(backend)};
+                   const py::object& backend) {
+  frame_eval::CompileOptions options{fullgraph, dynamic, backend_of(backend), {}};
+  if (options.backend == Backend::kUsers) options.users_backend = Ref::create(backend.ptr());
   return with_python_errors([&] {
     return py::reinterpret_steal<py::object>(
         frame_eval::make_compiled_function(callable.ptr(), options).release());
@@ -57,7 +66,7 @@ void bind_compile(py::module_& module) {
     for (const auto& [text, backend] : kBackends) names.append(text);
     return names;
   });
-  module.def("check_backend", [](const std::string& name) { (void)backend_named(name); });
+  module.def("check_backend", [](const py::object& backend) { (void)backend_of(backend); });
   module.def("compile", &compile, py::arg("callable"), py::kw_only(), py::arg("fullgraph"),
              py::arg("dynamic").none(true), py::arg("backend"));
   module.def("reset", &frame_eval::reset_all);

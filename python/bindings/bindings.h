@@ -26,6 +26,7 @@ pybind11::dict times_dict(const frame_eval::CompileTimes& times);
 void bind_bytecode(pybind11::module_& module);
 void bind_compile(pybind11::module_& module);
 void bind_hatches(pybind11::module_& module);
+void bind_graph(pybind11::module_& module);
 void bind_explain(pybind11::module_& module);
 void bind_options(pybind11::module_& module);
 void bind_trace(pybind11::module_& module);

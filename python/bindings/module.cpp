@@ -39,6 +39,7 @@ PYBIND11_MODULE(_core, module) {
   bind_bytecode(module);
   bind_compile(module);
   bind_hatches(module);
+  bind_graph(module);
   bind_explain(module);
   bind_options(module);
   bind_trace(module);

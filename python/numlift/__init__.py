@@ -21,6 +21,8 @@ from .hatches import *  # noqa: F403
 from . import hatches as _hatches
 from .custom_op import custom_op
 from .explain import compile_times, error_on_graph_break, explain
+from . import fx
+from .fx import graph_module
 
 __all__ = [
     *_hatches.__all__,
@@ -34,7 +36,9 @@ __all__ = [
     "custom_op",
     "error_on_graph_break",
     "explain",
+    "fx",
     "get_num_threads",
+    "graph_module",
     "list_backends",
     "reset",
     "set_num_threads",
@@ -60,7 +64,8 @@ def compile(fn=None, *, fullgraph=False, dynamic=None, backend="llvm"):
     dynamic=False: sizes and int arguments are constants of the compiled code. True: they never are,
     unless the code branches on them. None: as config.dynamic_shapes says.
     backend: one of list_backends(): "llvm"; "graph" and "eager" run the captured graph, with and
-    without passes, node by node with NumPy.
+    without passes, node by node with NumPy. Or a callable: backend(graph, example_inputs) is called once
+    with each compiled piece (numlift.fx.Graph), and what it returns is called in its place.
     """
     _core.check_backend(backend)
     if dynamic is not None and not isinstance(dynamic, bool):

@@ -161,6 +161,7 @@ int traverse(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(state.function_owner.get());
   Py_VISIT(state.self.get());
   Py_VISIT(state.code.get());
+  Py_VISIT(state.options.users_backend.get());
   const auto visit_entries = [&](const std::vector<std::unique_ptr<Entry>>& entries) {
     for (const auto& entry : entries) {
       for (PyObject* owned : entry->owned()) Py_VISIT(owned);
@@ -188,6 +189,7 @@ int clear(PyObject* self) {
   const Ref callable = std::exchange(state.callable, Ref());
   const Ref function = std::exchange(state.function_owner, Ref());
   const Ref bound = std::exchange(state.self, Ref());
+  const Ref backend = std::exchange(state.options.users_backend, Ref());
   const std::vector<std::unique_ptr<Site>> sites = state.resume_sites.take_all();
   return 0;
 }

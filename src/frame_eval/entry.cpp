@@ -5,7 +5,9 @@
 
 #include "numlift/graph/pass.h"
 #include "numlift/graph/text.h"
+#include "numlift/py/py_error.h"
 #include "numlift/support/log.h"
+#include "run_backend.h"
 #include "run_frame.h"
 #include "run_reference.h"
 
@@ -83,8 +85,10 @@ void Entry::compile(const CompileOptions& options, BorrowedRef function) {
   if (options.backend != Backend::kLlvm) {
     const auto start = std::chrono::steady_clock::now();
     if (options.backend == Backend::kGraph) run_default_passes(&graph_);
+    if (options.backend == Backend::kUsers) eliminate_dead_code(&graph_);
     times.passes = milliseconds_since(start);
-    kind_ = Kind::kReference;
+    kind_ = options.backend == Backend::kUsers ? Kind::kUsers : Kind::kReference;
+    users_backend_ = options.users_backend;
     return;
   }
   {
@@ -111,8 +115,35 @@ void Entry::become_python(BreakInfo why) {
 Outcome Entry::run(const guards::CallInputs& call, PyObject* const* slots, int64_t* symbols,
                    PyObject** results) {
   if (kind_ == Kind::kProgram) return host_->run(call, slots, symbols, results);
+  if (kind_ == Kind::kUsers && !is_asking_)
+    return run_users(call, slots, {symbols, guards_->symbol_count()}, results);
   return run_reference(graph_, inputs_, recipe_, results_, externs_, *guards_, errstate_.fp_checks,
                        call, slots, {symbols, guards_->symbol_count()}, results);
+}
+
+// The backend is asked at the first run, when there is nothing under way in which its own calls of
+// compiled functions could be caught. Until it has answered, other calls run node by node.
+Outcome Entry::run_users(const guards::CallInputs& call, PyObject* const* slots,
+                         std::span<const int64_t> symbols, PyObject** results) {
+  if (!users_program_.callable) {
+    std::vector<Ref> objects;
+    for (uint32_t i = 0; i < inputs_.size(); ++i)
+      objects.push_back(Ref::create(slots[guards_->input_slot(i)]));
+    is_asking_ = true;
+    try {
+      users_program_ = backend_maker()(users_backend_, graph_, inputs_, externs_, objects, symbols);
+      is_asking_ = false;
+    } catch (const PyError&) {
+      is_asking_ = false;
+      return Outcome::kError;
+    } catch (...) {
+      is_asking_ = false;
+      throw;
+    }
+    note_owned();
+  }
+  return run_backend(users_program_, graph_, inputs_, recipe_, results_, *guards_,
+                     errstate_.fp_checks, call, slots, symbols, results);
 }
 
 EntryInfo Entry::info() const {
@@ -129,6 +160,9 @@ EntryInfo Entry::info() const {
       return info;
     case Kind::kReference:
       info.kind = "graph";
+      break;
+    case Kind::kUsers:
+      info.kind = "backend";
       break;
     case Kind::kProgram:
       info.kind = "program";
@@ -156,6 +190,8 @@ void Entry::note_owned() {
   for (const ExternRecipe& recipe : externs_) collect_recipe_refs(recipe, &collector);
   if (host_) host_->collect_refs(&collector);
   if (exit) collector.add(exit->function);
+  collector.add(users_backend_);
+  collector.add(users_program_.callable);
 }
 
 }  // namespace numlift::frame_eval

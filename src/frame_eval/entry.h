@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "numlift/codegen/compile.h"
+#include "numlift/frame_eval/backend.h"
 #include "numlift/frame_eval/compiled_function.h"
 #include "numlift/frame_eval/trace.h"
 #include "numlift/guards/guard_set.h"
@@ -70,7 +71,9 @@ class Entry {
   CompileTimes times;
 
  private:
-  enum class Kind : uint8_t { kProgram, kReference, kPython };
+  enum class Kind : uint8_t { kProgram, kReference, kUsers, kPython };
+  Outcome run_users(const guards::CallInputs& call, PyObject* const* slots,
+                    std::span<const int64_t> symbols, PyObject** results);
 
   Kind kind_;
   numpy_shim::ErrState errstate_;
@@ -83,6 +86,9 @@ class Entry {
   std::unique_ptr<codegen::CompiledProgram> compiled_;
   std::unique_ptr<ProgramHost> host_;
   const ProgramHost* direct_ = nullptr;
+  Ref users_backend_;
+  BackendProgram users_program_;
+  bool is_asking_ = false;  // the user's backend is at work on the graph
   BreakInfo break_info_;
   std::vector<std::string> operations_;
   std::vector<PyObject*> owned_;  // every reference it owns, for tp_traverse

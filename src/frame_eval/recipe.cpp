@@ -1,5 +1,7 @@
 // Recipes: outputs, constants and sources put together to the object that the call returns.
+#include "numlift/numpy_shim/dtypes.h"
 #include "numlift/numpy_shim/numpy.h"
+#include "numlift/numpy_shim/output.h"
 #include "numlift/py/py_error.h"
 #include "run_frame.h"
 
@@ -134,6 +136,33 @@ std::vector<Ref> build_recipe(const std::vector<RecipeNode>& recipe, const guard
   made.reserve(recipe.size());
   for (const RecipeNode& node : recipe) made.push_back(build_node(node, made, call, output));
   return made;
+}
+
+std::vector<std::vector<SizeExpr>> shown_strides(const std::vector<RecipeNode>& recipe,
+                                                 size_t output_count) {
+  std::vector<std::vector<SizeExpr>> strides(output_count);
+  for (const RecipeNode& node : recipe) {
+    if (node.kind == RecipeNode::Kind::kOutput) strides[node.index] = node.strides;
+  }
+  return strides;
+}
+
+Ref with_strides(const Ref& value, const std::vector<SizeExpr>& shown,
+                 const std::function<int64_t(const SizeExpr&)>& size) {
+  if (shown.empty()) return value;
+  PyArrayObject* array = numpy_shim::as_array(value);
+  const int rank = PyArray_NDIM(array);
+  int64_t strides[NPY_MAXDIMS];
+  bool same = true;
+  for (int axis = 0; axis < rank; ++axis) {
+    strides[axis] = PyArray_STRIDE(array, axis);
+    if (PyArray_DIM(array, axis) != 1) continue;
+    strides[axis] = size(shown[static_cast<size_t>(axis)]);
+    same = same && strides[axis] == PyArray_STRIDE(array, axis);
+  }
+  if (same) return value;
+  const auto dtype = numpy_shim::dtype_of_descr(reinterpret_cast<PyObject*>(PyArray_DESCR(array)));
+  return numpy_shim::make_view(value, *dtype, 0, rank, PyArray_DIMS(array), strides);
 }
 
 void collect_recipe_refs(const std::vector<RecipeNode>& nodes, guards::RefCollector* collector) {

@@ -39,6 +39,19 @@ Ref make_forwarder(const SourceLocation& location, BorrowedRef globals) {
   return checked(PyFunction_New(renamed.get(), globals));
 }
 
+// As ExternItemAttr::strides says. Axes of size 1 have any stride, arrays without elements as well.
+bool has_strides(PyArrayObject* array, const std::vector<SizeExpr>& strides,
+                 std::span<const int64_t> symbols) {
+  if (strides.empty()) return PyArray_IS_C_CONTIGUOUS(array);
+  if (PyArray_SIZE(array) == 0) return true;
+  for (int axis = 0; axis < PyArray_NDIM(array); ++axis) {
+    if (PyArray_DIM(array, axis) == 1) continue;
+    if (strides[static_cast<size_t>(axis)].evaluate(symbols) != PyArray_STRIDE(array, axis))
+      return false;
+  }
+  return true;
+}
+
 Ref item_at(const Ref& result, const std::vector<int>& path) {
   Ref part = result;
   for (int index : path) part = checked(PySequence_GetItem(part.get(), index));
@@ -134,12 +147,15 @@ bool ProgramHost::take_item(RunFrame* frame, const Ref& result, NodeId id, uint3
     }
   }
   frame->buffers[buffer] = PyArray_BYTES(array);
-  if (!PyArray_IS_C_CONTIGUOUS(array)) {
-    if (stored_externs_[buffer]) return false;
+  if (stored_externs_[buffer] && !PyArray_ISWRITEABLE(array)) return false;
+  if (!has_strides(array, attr_of<ExternItemAttr>(node).strides, frame->symbols)) {
+    // A copy serves where C order was expected and nobody else sees the memory.
+    if (!attr_of<ExternItemAttr>(node).strides.empty() || stored_externs_[buffer] ||
+        shown_externs_[buffer]) {
+      return false;
+    }
     frame->copies[buffer] = checked(PyArray_NewCopy(array, NPY_CORDER)).release();
     frame->buffers[buffer] = PyArray_BYTES(as_array(frame->copies[buffer]));
-  } else if (stored_externs_[buffer] && !PyArray_ISWRITEABLE(array)) {
-    return false;
   }
   frame->objects[buffer] = item.release();
   return true;

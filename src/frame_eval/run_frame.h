@@ -75,6 +75,12 @@ inline bool evaluate_sizes(const std::vector<guards::CompiledSize>& sizes,
 // The objects that a recipe's nodes describe; `output` makes Graph::outputs[index].
 std::vector<Ref> build_recipe(const std::vector<RecipeNode>& recipe, const guards::CallInputs& call,
                               const std::function<Ref(uint32_t index)>& output);
+// RecipeNode::strides, by output.
+std::vector<std::vector<SizeExpr>> shown_strides(const std::vector<RecipeNode>& recipe,
+                                                 size_t output_count);
+// The array with these strides on its axes of size 1: a view, unless it has them. Empty: as it is.
+Ref with_strides(const Ref& value, const std::vector<SizeExpr>& shown,
+                 const std::function<int64_t(const SizeExpr&)>& size);
 void collect_recipe_refs(const std::vector<RecipeNode>& nodes, guards::RefCollector* collector);
 void collect_recipe_refs(const ExternRecipe& recipe, guards::RefCollector* collector);
 

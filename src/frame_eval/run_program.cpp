@@ -51,6 +51,7 @@ ProgramHost::ProgramHost(const codegen::Program& program, codegen::ProgramFuncti
     if (inputs[i].stored_to) stored_inputs_.push_back(i);
   }
   stored_externs_.resize(program.buffers.size());
+  shown_externs_.resize(program.buffers.size());
   for (uint32_t b = 0; b < program.buffers.size(); ++b) {
     const Buffer& buffer = program.buffers[b];
     BufferPlan plan{.kind = buffer.kind,
@@ -100,10 +101,15 @@ ProgramHost::ProgramHost(const codegen::Program& program, codegen::ProgramFuncti
   }
   for (const SizeExpr& bytes : program.temp_slot_bytes) temp_bytes_.emplace_back(bytes);
   const auto view_plan = [](const ValueRef& value) {
-    return ViewPlan{CompiledSize(value.offset), CompiledSize(value.size), compiled(value.dims),
-                    compiled(value.strides)};
+    return ViewPlan{CompiledSize(value.offset),
+                    CompiledSize(value.size),
+                    compiled(value.dims),
+                    compiled(value.strides),
+                    {}};
   };
   const auto keep_object = [&](const ValueRef& value) {
+    if (value.kind == ValueRef::Kind::kView)
+      shown_externs_[static_cast<size_t>(value.buffer)] = true;
     if (value.kind != ValueRef::Kind::kObject) return;
     if (std::find(object_items_.begin(), object_items_.end(), value.node) != object_items_.end())
       return;
@@ -112,6 +118,10 @@ ProgramHost::ProgramHost(const codegen::Program& program, codegen::ProgramFuncti
   for (const ValueRef& value : program.outputs) {
     outputs_.push_back(view_plan(value));
     keep_object(value);
+  }
+  for (const RecipeNode& node : recipe) {
+    if (node.kind == RecipeNode::Kind::kOutput)
+      outputs_[node.index].shown_strides = compiled(node.strides);
   }
 
   externs_.resize(program.steps.size());
@@ -329,6 +339,13 @@ Ref ProgramHost::make_value(RunFrame* frame, const ValueRef& value, const ViewPl
                          evaluate_sizes(plan.dims, frame->symbols, dims) &&
                          evaluate_sizes(plan.strides, frame->symbols, strides);
       NUMLIFT_CHECK(known, "sizes of a view overflow");
+      int64_t shown[NPY_MAXDIMS];
+      if (!plan.shown_strides.empty() &&
+          evaluate_sizes(plan.shown_strides, frame->symbols, shown)) {
+        for (size_t axis = 0; axis < plan.shown_strides.size(); ++axis) {
+          if (dims[axis] == 1) strides[axis] = shown[axis];
+        }
+      }
       return numpy_shim::make_view(array_object(frame, b), value.dtype, offset,
                                    static_cast<int>(plan.dims.size()), dims, strides);
     }

@@ -69,6 +69,8 @@ class ProgramHost {
   struct ViewPlan {
     guards::CompiledSize offset, size;
     std::vector<guards::CompiledSize> dims, strides;
+    std::vector<guards::CompiledSize>
+        shown_strides;  // see RecipeNode::strides; empty: as `strides`
   };
   struct ExternPlan {
     ExternRecipe recipe;  // through a function in the user's name, so that warnings name their line
@@ -113,7 +115,8 @@ class ProgramHost {
   std::vector<ViewPlan> outputs_;
   std::vector<ExternPlan> externs_;   // by step (empty recipes for other steps)
   std::vector<NodeId> object_items_;  // extern items that are opaque objects
-  std::vector<bool> stored_externs_;  // by buffer: an extern's array that the program stores to
+  // By buffer: an extern's array that the program stores to or hands out views of: no copy does.
+  std::vector<bool> stored_externs_, shown_externs_;
   uint32_t scalar_count_ = 0, dims_count_ = 0;
   size_t copy_count_ = 0;  // as many as buffers when there are externs
   FrameLayout layout_{};

@@ -69,8 +69,11 @@ Outcome run_reference(const Graph& graph, const std::vector<InputSpec>& inputs,
       }
     }
     runner.adopt(std::move(values));
-    const std::vector<Ref> made = build_recipe(
-        recipe, call, [&](uint32_t index) { return runner.result(graph.outputs[index]); });
+    const std::vector<std::vector<SizeExpr>> strides = shown_strides(recipe, graph.outputs.size());
+    const std::vector<Ref> made = build_recipe(recipe, call, [&](uint32_t index) {
+      return with_strides(runner.result(graph.outputs[index]), strides[index],
+                          [&](const SizeExpr& size) { return runner.size(size); });
+    });
     for (size_t i = 0; i < results.size(); ++i) results_out[i] = Ref(made[results[i]]).release();
     return Outcome::kDone;
   } catch (const PyError&) {

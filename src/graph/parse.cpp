@@ -173,6 +173,9 @@ void parse_attr(Cursor* in, Node* node) {
     node->attr = ExternAttr{in->number<uint32_t>()};
   } else if (key == "path") {
     node->attr = ExternItemAttr{parse_int_list(in)};
+  } else if (key == "strides" && std::holds_alternative<ExternItemAttr>(node->attr)) {
+    auto& strides = std::get<ExternItemAttr>(node->attr).strides;
+    in->list("[", "]", [&] { strides.push_back(in->size()); });
   } else if (key == "order") {
     for (int axis : parse_int_list(in)) node->order.push_back(static_cast<uint8_t>(axis));
   } else if (key == "fp") {

@@ -63,7 +63,8 @@ std::string attr_text(const Attr& attr) {
           return fmt::format("call={}", a.call);
         } else {
           static_assert(std::is_same_v<A, ExternItemAttr>);
-          return fmt::format("path=[{}]", fmt::join(a.path, ", "));
+          const std::string path = fmt::format("path=[{}]", fmt::join(a.path, ", "));
+          return a.strides.empty() ? path : path + ", strides=" + size_list(a.strides);
         }
       },
       attr);

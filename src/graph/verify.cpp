@@ -325,6 +325,10 @@ class Verifier {
     for (int position : attr_of<ExternItemAttr>(node).path) {
       if (position < 0) return "a negative position";
     }
+    const auto& strides = attr_of<ExternItemAttr>(node).strides;
+    if (!strides.empty() && strides.size() != node.type.dims.size())
+      return "its strides are not one an axis";
+    if (std::string error = check_sizes(strides); !error.empty()) return error;
     return node.type.value_kind == ValueKind::kEffect ? "an item without a value" : "";
   }
 

@@ -2,6 +2,7 @@
 #include "numlift/numpy_shim/run_graph.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 
 #include "numlift/numpy_shim/dtypes.h"
@@ -45,14 +46,7 @@ Ref normalized(Ref value, const Type& type) {
   return checked(PyArray_ToScalar(PyArray_DATA(as_array(array)), as_array(array)));
 }
 
-// Memory of its own, in the order that the node says.
-bool is_fresh(const Node& node) {
-  if (node.type.value_kind != ValueKind::kArray) return false;
-  if (node.op == Op::kStore || node.op == Op::kPlaceholder) return false;
-  return op_info(node.op).op_class != OpClass::kView;
-}
-
-Ref laid_out(Ref value, const AxisOrder& order) {
+Ref in_order(Ref value, const AxisOrder& order) {
   PyArrayObject* array = as_array(value);
   const int rank = PyArray_NDIM(array);
   std::vector<npy_intp> strides(static_cast<size_t>(rank));
@@ -73,12 +67,95 @@ Ref laid_out(Ref value, const AxisOrder& order) {
   return fresh;
 }
 
+// A copy with the same strides, gaps included.
+Ref copy_in_place(PyArrayObject* array) {
+  if (PyArray_IS_C_CONTIGUOUS(array) || PyArray_IS_F_CONTIGUOUS(array)) {
+    return checked(PyArray_NewCopy(array, NPY_KEEPORDER));
+  }
+  npy_intp before = 0, bytes = PyArray_ITEMSIZE(array);
+  for (int axis = 0; axis < PyArray_NDIM(array); ++axis) {
+    const npy_intp reach = (PyArray_DIM(array, axis) - 1) * PyArray_STRIDE(array, axis);
+    before += std::max<npy_intp>(-reach, 0);
+    bytes += std::abs(reach);
+  }
+  const Ref block = checked(PyArray_ZEROS(1, &bytes, NPY_UINT8, 0));
+  PyArray_Descr* descr = PyArray_DESCR(array);
+  Py_INCREF(descr);
+  Ref copy = checked(PyArray_NewFromDescr(
+      &PyArray_Type, descr, PyArray_NDIM(array), PyArray_DIMS(array), PyArray_STRIDES(array),
+      PyArray_BYTES(as_array(block)) + before, NPY_ARRAY_WRITEABLE, nullptr));
+  check_status(PyArray_SetBaseObject(as_array(copy), Ref(block).release()));
+  check_status(PyArray_CopyInto(as_array(copy), array));
+  return copy;
+}
+
 Ref as_ndarray(BorrowedRef value) {
   if (PyArray_Check(value.get())) return Ref::create(value);
   return checked(PyArray_FromAny(value.get(), nullptr, 0, 0, 0, nullptr));
 }
 
+const char* reducing_ufunc(Op op) {
+  switch (op) {
+    case Op::kReduceSum:
+      return "add";
+    case Op::kReduceProd:
+      return "multiply";
+    case Op::kReduceMin:
+      return "minimum";
+    case Op::kReduceMax:
+      return "maximum";
+    case Op::kReduceAll:
+      return "logical_and";
+    case Op::kReduceAny:
+      return "logical_or";
+    default:
+      NUMLIFT_UNREACHABLE();
+  }
+}
+
+// Memory of its own, in the order that the node says.
+bool is_fresh(const Node& node) {
+  if (node.type.value_kind != ValueKind::kArray) return false;
+  if (node.op == Op::kStore || node.op == Op::kPlaceholder || node.op == Op::kExternItem)
+    return false;
+  return op_info(node.op).op_class != OpClass::kView;
+}
+
 }  // namespace
+
+Ref laid_out(Ref value, const Node& node) {
+  return is_fresh(node) ? in_order(std::move(value), node.order) : value;
+}
+
+Ref numpy_function_of(const Graph& graph, const Node& node) {
+  const OpClass op_class = op_info(node.op).op_class;
+  if (op_class == OpClass::kReduction) {
+    if (node.op == Op::kReduceArgmin) return numpy_attribute("argmin");
+    if (node.op == Op::kReduceArgmax) return numpy_attribute("argmax");
+    return checked(
+        PyObject_GetAttrString(numpy_attribute(reducing_ufunc(node.op)).get(), "reduce"));
+  }
+  if (op_class != OpClass::kElementwise) return {};
+  switch (node.op) {
+    case Op::kCast:
+      if (node.type.value_kind == ValueKind::kArray) return numpy_attribute("astype");
+      return Ref::create(scalar_class_of(node.type.dtype));
+    case Op::kSelect:
+      return numpy_attribute("where");
+    case Op::kReal:
+      return numpy_attribute("real");
+    case Op::kImag:
+      return numpy_attribute("imag");
+    case Op::kMakeComplex:
+      return {};
+    case Op::kNumpyLoop: {
+      const std::string& name = graph.loops[attr_of<LoopAttr>(node).loop].name;
+      return numpy_attribute(name.substr(0, name.find('.')).c_str());
+    }
+    default:  // elementwise ops are named after their ufunc
+      return numpy_attribute(std::string(op_info(node.op).text).c_str());
+  }
+}
 
 GraphRunner::GraphRunner(const Graph& graph, std::vector<Ref> inputs, std::vector<int64_t> symbols,
                          ExternCaller call_extern)
@@ -140,8 +217,7 @@ Ref GraphRunner::value(NodeId id) {
     Ref computed = compute(id);
     if (node.op == Op::kExternItem) take_extern_item(id, computed);
     computed = normalized(std::move(computed), node.type);
-    if (is_fresh(node)) computed = laid_out(std::move(computed), node.order);
-    values_[index_of(id)] = std::move(computed);
+    values_[index_of(id)] = laid_out(std::move(computed), node);
   }
   return values_[index_of(id)];
 }
@@ -227,27 +303,15 @@ Ref GraphRunner::elementwise(const Node& node) {
       Ref array = as_ndarray(operands[0]);
       return checked(PyArray_CastToType(as_array(array), new_descr(node.type.dtype), 0));
     }
-    case Op::kSelect:
-      return checked(PyObject_CallObject(numpy_attribute("where").get(), tuple_of(operands).get()));
-    case Op::kReal:
-    case Op::kImag:
-      return checked(
-          PyObject_GetAttrString(operands[0].get(), node.op == Op::kReal ? "real" : "imag"));
     case Op::kMakeComplex: {
       Ref real = as_ndarray(operands[0]);
       Ref complex = checked(PyArray_CastToType(as_array(real), new_descr(node.type.dtype), 0));
       check_status(PyObject_SetAttrString(complex.get(), "imag", operands[1].get()));
       return complex;
     }
-    case Op::kNumpyLoop: {
-      const std::string& name = graph_.loops[attr_of<LoopAttr>(node).loop].name;
-      Ref ufunc = numpy_attribute(name.substr(0, name.find('.')).c_str());
-      return checked(PyObject_CallObject(ufunc.get(), tuple_of(operands).get()));
-    }
-    default: {
-      Ref ufunc = numpy_attribute(std::string(op_info(node.op).text).c_str());
-      return checked(PyObject_CallObject(ufunc.get(), tuple_of(operands).get()));
-    }
+    default:
+      return checked(
+          PyObject_CallObject(numpy_function_of(graph_, node).get(), tuple_of(operands).get()));
   }
 }
 
@@ -278,32 +342,9 @@ Ref GraphRunner::reduction(const Node& node) {
     return checked(node.op == Op::kReduceArgmin ? PyArray_ArgMin(as_array(flat), last, nullptr)
                                                 : PyArray_ArgMax(as_array(flat), last, nullptr));
   }
-  const char* name = nullptr;
-  switch (node.op) {
-    case Op::kReduceSum:
-      name = "add";
-      break;
-    case Op::kReduceProd:
-      name = "multiply";
-      break;
-    case Op::kReduceMin:
-      name = "minimum";
-      break;
-    case Op::kReduceMax:
-      name = "maximum";
-      break;
-    case Op::kReduceAll:
-      name = "logical_and";
-      break;
-    case Op::kReduceAny:
-      name = "logical_or";
-      break;
-    default:
-      NUMLIFT_UNREACHABLE();
-  }
   std::vector<Ref> axis_objects;
   for (int axis : axes) axis_objects.push_back(checked(PyLong_FromLong(axis)));
-  Ref reduce = checked(PyObject_GetAttrString(numpy_attribute(name).get(), "reduce"));
+  Ref reduce = numpy_function_of(graph_, node);
   return checked(PyObject_CallFunction(reduce.get(), "OOO", operand.get(),
                                        tuple_of(axis_objects).get(),
                                        descr_of(node.type.dtype).get()));
@@ -353,7 +394,7 @@ Ref GraphRunner::store(const Node& node) {
   while (op_info(graph_.node(root).op).op_class == OpClass::kView)
     root = graph_.node(root).operands[0];
   Ref before = as_ndarray(value(root));
-  Ref after = checked(PyArray_NewCopy(as_array(before), NPY_KEEPORDER));
+  Ref after = copy_in_place(as_array(before));
   Ref place = through_views(node.operands[0], root, after);
   Ref content = as_ndarray(value(node.operands[1]));
   check_status(PyArray_CopyInto(as_array(place), as_array(content)));

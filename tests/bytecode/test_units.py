@@ -326,7 +326,7 @@ class Stepper:
 
 @pytest.mark.parametrize("function,args,kwargs", CASES, ids=lambda c: getattr(c, "__name__", None))
 def test_every_instruction(core, function, args, kwargs):
-    """(spec 10.2: the same values, events, exceptions and lines, wherever the frame is cut.)"""
+    """The same values, events, exceptions and lines, wherever the frame is cut."""
     expected = run(function, args, kwargs)
     stepped = Stepper(core, function)
     assert run(stepped, args, kwargs) == expected

@@ -72,8 +72,8 @@ struct ExternStep {
   std::vector<ValueRef> operands;
   // ExternItem nodes that read it, in node order, each with its buffer when it is an array or
   // scalar. The host checks type, dtype and rank against the node's type (else kRestart), sets the
-  // data pointer, and fills the kExternDim symbols of the item; strides must be C contiguous (the
-  // host copies when they are not).
+  // data pointer, and fills the kExternDim symbols of the item; strides must be those of the buffer
+  // (the host may copy an array that should be C contiguous and is not, or restart).
   std::vector<std::pair<NodeId, BufferId>> items;
 };
 // One of NumPy's inner loops over whole buffers: C contiguous operands and result of one size.

@@ -20,12 +20,14 @@ enum class Backend : uint8_t {
   kLlvm,   // machine code
   kGraph,  // the graph after the passes, node by node with NumPy
   kEager,  // the captured graph likewise
+  kUsers,  // what a callable of the user's makes of the captured graph
 };
 
 struct CompileOptions {
   bool fullgraph = false;
   std::optional<bool> dynamic;  // false: sizes and ints are guarded to be what they were
   Backend backend = Backend::kLlvm;
+  Ref users_backend = {};  // kUsers
 };
 
 // Makes the type; called once when the module is imported.

@@ -55,6 +55,9 @@ struct RecipeNode {
   Kind kind = Kind::kConstant;
   uint32_t index = 0;
   bool read_only = false;  // kOutput: the array's WRITEABLE flag is cleared before it is handed out
+  // kOutput, views: strides in bytes as NumPy shows them. Axes of size 1 have them from here, as
+  // the graph does not know what moves nothing.
+  std::vector<SizeExpr> strides;
   Ref object;
   Ref keyword_names;  // kCall: tuple or null
   guards::SourcePtr source;

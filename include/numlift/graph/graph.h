@@ -106,9 +106,11 @@ struct ExternAttr {
   uint32_t call = 0;
   bool operator==(const ExternAttr&) const = default;
 };
-// A part of the operand's result: path of tuple positions; empty = the result itself.
+// A part of the operand's result: path of tuple positions; empty = the result itself. Arrays:
+// strides in bytes, constants or of the item's own dims; empty = C contiguous.
 struct ExternItemAttr {
   std::vector<int> path;
+  std::vector<SizeExpr> strides{};
   bool operator==(const ExternItemAttr&) const = default;
 };
 

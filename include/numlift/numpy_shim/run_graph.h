@@ -13,6 +13,13 @@
 
 namespace numlift::numpy_shim {
 
+// NumPy's function of which the node is one call, for elementwise nodes and reductions: np.add,
+// np.where, np.add.reduce, np.float32 or np.astype. Null: there is none.
+Ref numpy_function_of(const Graph& graph, const Node& node);
+
+// The array that a node gave in the memory order that the node says: a copy where it has another.
+Ref laid_out(Ref value, const Node& node);
+
 class GraphRunner {
  public:
   // Calls extern `call` (index into Graph::externs) with its operands.
@@ -28,6 +35,9 @@ class GraphRunner {
   // As the caller of the program sees it: Python scalars for kPyScalar.
   Ref result(NodeId id);
 
+  // Runs the externs that it depends on, if need be.
+  int64_t size(const SizeExpr& expr);
+
   // Values computed by an earlier runner over a prefix of this graph, by node; and back.
   void adopt(std::vector<Ref> values) { values_ = std::move(values); }
   std::vector<Ref> release() { return std::move(values_); }
@@ -39,7 +49,6 @@ class GraphRunner {
   Ref store(const Node& node);
   Ref view(const Node& node, BorrowedRef operand);
   Ref through_views(NodeId place, NodeId root, BorrowedRef buffer);
-  int64_t size(const SizeExpr& expr);
   std::vector<int64_t> sizes(const std::vector<SizeExpr>& exprs);
   // The item as its node promises it: its type, and the sizes that are known now. Raises otherwise.
   void take_extern_item(NodeId id, BorrowedRef item);

@@ -122,6 +122,7 @@ class Planner {
     } else if (node.op == Op::kExternItem) {
       if (node.type.value_kind == ValueKind::kObject) return;
       buffer.kind = Buffer::Kind::kExtern;
+      buffer.strides = attr_of<ExternItemAttr>(node).strides;
     } else {
       plan.own_buffer = node.op != Op::kEmpty;
       buffer.kind = !plan.visible ? Buffer::Kind::kTemp
@@ -130,7 +131,7 @@ class Planner {
       if (!is_view(node.op)) buffer.order = node.order;
     }
     const int64_t item_bytes = item_size(buffer.dtype);
-    if (buffer.kind != Buffer::Kind::kInput) {
+    if (buffer.kind != Buffer::Kind::kInput && buffer.strides.empty()) {
       buffer.strides = contiguous_strides(buffer.dims, buffer.order, item_bytes);
     }
     if (buffer.kind == Buffer::Kind::kTemp) {

@@ -183,7 +183,10 @@ class Worth {
       named[view_axis] = true;
     }
     for (size_t axis = 0; axis < named.size(); ++axis) {
-      if (!named[axis] && !is_one(node.type.dims[axis])) operand_uses.repeated = true;
+      if (named[axis] || is_one(node.type.dims[axis])) continue;
+      operand_uses.repeated = true;
+      // Along a new axis of size 0 nothing is evaluated.
+      covers = covers && node.type.dims[axis].constant().value_or(0) > 0;
     }
     operand_uses.covered |= covers && uses.covered;
   }

@@ -21,12 +21,22 @@ Sym call_extern_unknown(Tracer& tracer, const NumpyArguments& arguments) {
 
 namespace {
 
-// Python functions that do it to a copy and return that.
+// Python functions: changes done to a copy, which is returned; and an integer as the size of an
+// array without elements (two more, since axes of size 1 ask for another program).
 Ref helper(const char* name) {
   static PyObject* const functions = [] {
     Ref globals = checked(PyDict_New());
     check_status(PyDict_SetItemString(globals.get(), "__builtins__", PyEval_GetBuiltins()));
     static const char* const kSource = R"(
+from numpy import empty
+
+def place(index, length):
+    if index < 0:
+        index += length
+    if not 0 <= index < length:
+        raise IndexError(index)
+    return empty((index + 2, 0))
+
 def set_item(array, key, value):
     array = array.copy()
     array[key] = value
@@ -80,6 +90,13 @@ void store_changed(Tracer& tracer, const Sym& target, const char* function,
 }
 
 }  // namespace
+
+SizeExpr place_of_index(Tracer& tracer, const Sym& index, const SizeExpr& length) {
+  const Sym args[] = {index, tracer.new_size(length)};
+  const Sym place =
+      tracer.extern_call(helper("place"), args, {}, "numpy.ndarray index", ExternDims::kUnknown);
+  return static_cast<ArrayValue&>(*place).type.dims[0] - 2;
+}
 
 void set_item_by_numpy(Tracer& tracer, const Sym& array, const Sym& key, const Sym& value) {
   const Sym args[] = {key, value};

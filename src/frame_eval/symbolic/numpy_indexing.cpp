@@ -3,6 +3,7 @@
 #include "numlift/numpy_shim/numpy.h"
 #include "numlift/py/py_error.h"
 #include "symbolic/numpy_calls.h"
+#include "symbolic/numpy_extern.h"
 
 namespace numlift::frame_eval {
 
@@ -28,9 +29,14 @@ bool is_slice(const Sym& value) {
   return value->kind == SymKind::kSlice ||
          (object_of(value) != nullptr && PySlice_Check(object_of(value)));
 }
+// A number that only the run knows. (An array of rank 0 is another matter: it gives a copy.)
+bool is_integer_scalar(const Sym& value) {
+  return value->kind == SymKind::kScalar &&
+         is_integer(static_cast<const ScalarValue&>(*value).type.dtype);
+}
 bool is_basic(const Sym& value) {
   return is_new_axis(value) || is_ellipsis(value) || is_integer_object(value) || is_slice(value) ||
-         value->kind == SymKind::kSize;
+         value->kind == SymKind::kSize || is_integer_scalar(value);
 }
 
 // Whether the result's size depends on the values of this index. Break for what is no index.
@@ -76,6 +82,7 @@ SliceRange slice_range(Tracer& tracer, const Sym& value, const SizeExpr& length)
 
 SizeExpr integer_index(Tracer& tracer, const Sym& value, const SizeExpr& length) {
   static const std::string reason = "an index lies inside its axis";
+  if (is_integer_scalar(value)) return place_of_index(tracer, value, length);
   SizeExpr at = size_argument(tracer, value, "an index");
   const bool negative = tracer.decide_less(at, 0, "an index is not negative");
   if (negative) at = at + length;

@@ -223,7 +223,9 @@ Sym call_linspace(Tracer& tracer, const NumpyArguments& arguments) {
   }
   const DType dtype = wanted.value_or(kType);
   if (is_integer(dtype)) node = elementwise(tracer, Op::kFloor, {node}, kType);
-  const Sym result = tracer.new_array(cast(tracer, node, dtype));
+  Sym result = tracer.new_array(cast(tracer, node, dtype));
+  // NumPy fills a reshaped arange in place.
+  if (step != kNoNode && dtype == kType) result = same_view(tracer, *as_array(result));
   if (!with_step) return result;
   const Sym spacing = step == kNoNode ? tracer.constant(checked(PyFloat_FromDouble(NPY_NAN)))
                                       : tracer.new_scalar(step);

@@ -156,6 +156,8 @@ Sym reduce_ufunc(Tracer& tracer, const std::string& name, const Sym& value,
   }
   const auto op = reduce_op(name, logical ? DType::kBool : dtype);
   if (!op || (logical && dtype != DType::kBool)) return nullptr;
+  // NumPy rounds each product to float16, one after the other: it may overflow half-way.
+  if (*op == Op::kReduceProd && dtype == DType::kFloat16) return nullptr;
   if (!native_reduction(*op, logical ? operand.type.dtype : dtype)) return nullptr;
 
   NodeId node = logical ? cast_operand(tracer, operand, operand.type.dtype)

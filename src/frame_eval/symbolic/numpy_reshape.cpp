@@ -40,7 +40,8 @@ SizeExpr missing_dim(Tracer& tracer, std::vector<SizeExpr> all,
   return tracer.simplify(SizeExpr::floor_div(total, left));
 }
 
-void complete_dims(Tracer& tracer, const std::vector<SizeExpr>& from, std::vector<SizeExpr>* dims) {
+// Whether there was a dim to complete.
+bool complete_dims(Tracer& tracer, const std::vector<SizeExpr>& from, std::vector<SizeExpr>* dims) {
   std::optional<size_t> missing;
   std::vector<SizeExpr> known;
   for (size_t k = 0; k < dims->size(); ++k) {
@@ -59,6 +60,7 @@ void complete_dims(Tracer& tracer, const std::vector<SizeExpr>& from, std::vecto
     throw_break("would_raise", "cannot reshape into the shape asked for");
   }
   for (SizeExpr& dim : *dims) dim = tracer.simplify(dim);
+  return missing.has_value();
 }
 
 // The view that only adds and removes axes of size 1. Strides as NumPy fills them in. Null when the
@@ -166,9 +168,10 @@ Sym reshape_array(Tracer& tracer, const ArrayValue& array, std::vector<SizeExpr>
         reshape_array(tracer, static_cast<ArrayValue&>(*turned), std::move(dims), 'C');
     return reverse_all_axes(tracer, static_cast<ArrayValue&>(*shaped));
   }
-  complete_dims(tracer, own, &dims);
+  const bool was_open = complete_dims(tracer, own, &dims);
   const std::vector<SizeExpr> from = dims_of(tracer, array);
-  if (from == dims) return same_view(tracer, array);
+  // NumPy looks for the same shape before it completes it: strides of axes of size 1 tell.
+  if (from == dims && !was_open) return same_view(tracer, array);
   if (Sym view = add_remove_ones(tracer, array, from, dims)) return view;
   if (is_c_contiguous(tracer, array.type.dtype, from, array.strides)) {
     return reshape_memory(tracer, array, dims);

@@ -14,7 +14,6 @@
 namespace numlift::frame_eval {
 
 namespace {
-
 ArrayValue& array_in(const Sym& value) { return static_cast<ArrayValue&>(*value); }
 
 bool is_method(const NumpyArguments& arguments) {
@@ -561,6 +560,7 @@ Sym call_tile(Tracer& tracer, const NumpyArguments& arguments) {
   const auto rank = std::max(times.size(), own.size());
   if (copies) {
     const Sym copy = copy_array(tracer, array_in(value), 'K');
+    if (rank == own.size()) return copy;
     own.insert(own.begin(), rank - own.size(), SizeExpr(1));
     return reshape_array(tracer, array_in(copy), own);
   }
@@ -582,7 +582,8 @@ Sym call_tile(Tracer& tracer, const NumpyArguments& arguments) {
   NodeId node = tracer.append(Op::kView, {tracer.read(array_in(value))}, ViewAttr{std::move(map)},
                               array_type(dtype, wide));
   node = tracer.append(Op::kReshape, {node}, NoAttr{}, type);
-  return tracer.new_array(tracer.append(Op::kCopy, {node}, NoAttr{}, type));
+  node = tracer.append(Op::kCopy, {node}, NoAttr{}, type);
+  return same_view(tracer, array_in(tracer.new_array(node)));  // NumPy ends with a reshape
 }
 
 // ---------------------------------------------------------------- methods without a function

@@ -53,7 +53,8 @@ Sym call_partial(Interpreter& interpreter, const PartialValue& partial, CallArgu
 }
 
 Sym call_outside_partial(Interpreter& interpreter, const Sym& value, CallArguments arguments) {
-  // Guarded by identity: what a partial holds does not change (but for the items of its dict).
+  // Guarded by identity: what a partial holds does not change, but for its dict and the code of its
+  // function.
   real_object(interpreter, value, "it is called");
   BorrowedRef object = object_of(value);
   Ref function = must(PyObject_GetAttrString(object.get(), "func"));
@@ -66,6 +67,7 @@ Sym call_outside_partial(Interpreter& interpreter, const Sym& value, CallArgumen
         interpreter.tracer.outside(Ref::create(PyTuple_GET_ITEM(positional.get(), i)),
                                    Source::item(Source::constant(positional), i)));
   }
+  interpreter.guard_key_order(Source::constant(keywords), keywords);
   PyObject *key, *item;
   Py_ssize_t position = 0;
   while (PyDict_Next(keywords.get(), &position, &key, &item)) {

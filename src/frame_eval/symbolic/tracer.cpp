@@ -97,6 +97,8 @@ Sym Tracer::new_array(NodeId id, AxisOrder order) {
   array->storage->current = id;
   array->type = node.type;
   array->strides = strides_for(node.type, order);
+  if (const auto* item = std::get_if<ExternItemAttr>(&node.attr); item && !item->strides.empty())
+    array->strides = item->strides;
   return array;
 }
 
@@ -164,8 +166,20 @@ std::string source_key(const Source& source) {
 
 Sym Tracer::constant(Ref object) { return std::make_shared<ObjectValue>(std::move(object)); }
 
+namespace {
+
+// True of one object for good: what it is. Not so what it holds: a function gets other code, a dict
+// other keys.
+bool never_changes(const guards::Predicate& predicate) {
+  return !std::holds_alternative<guards::FunctionIs>(predicate) &&
+         !std::holds_alternative<guards::HasKeys>(predicate);
+}
+
+}  // namespace
+
 void Tracer::guard(SourcePtr source, guards::Predicate predicate, std::string reason) {
-  if (source == nullptr || source->kind == Source::Kind::kConstant) return;
+  if (source == nullptr) return;
+  if (source->kind == Source::Kind::kConstant && never_changes(predicate)) return;
   std::string key = source_key(*source) + ' ' + guards::predicate_text(predicate);
   if (!state_->guard_keys.insert(std::move(key)).second) return;
   state_->guards.push_back(

@@ -9,6 +9,7 @@
 #include "numlift/numpy_shim/numpy.h"
 #include "numlift/numpy_shim/run_graph.h"
 #include "numlift/py/py_error.h"
+#include "overlap.h"
 #include "symbolic/extern_recipe.h"
 #include "symbolic/tracer_state.h"
 #include "symbolic/pure.h"
@@ -71,6 +72,13 @@ PyObject* memory_owner(PyObject* array) {
     array = PyArray_BASE(numpy_shim::as_array(array));
   }
   return array;
+}
+
+bool share_elements(const Ref& a, const Ref& b) {
+  const Ref numpy = checked(PyImport_ImportModule("numpy"));
+  const Ref answer =
+      checked(PyObject_CallMethod(numpy.get(), "shares_memory", "OO", a.get(), b.get()));
+  return answer.get() == Py_True;
 }
 
 }  // namespace
@@ -240,6 +248,31 @@ class ExternCall {
     return SizeExpr::symbol(tracer_.new_symbol(SymbolKind::kExternDim, index_of(item), axis, size));
   }
 
+  // Empty: C contiguous. Of the sizes, when the axes lie packed in another order; else as they are
+  // now, which the program checks.
+  static std::vector<SizeExpr> result_strides(PyArrayObject* array,
+                                              const std::vector<SizeExpr>& dims) {
+    if (PyArray_IS_C_CONTIGUOUS(array)) return {};
+    const auto rank = static_cast<size_t>(PyArray_NDIM(array));
+    std::vector<size_t> order(rank);  // fastest first
+    for (size_t k = 0; k < rank; ++k) order[k] = rank - 1 - k;
+    std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+      return PyArray_STRIDES(array)[a] < PyArray_STRIDES(array)[b];
+    });
+    std::vector<SizeExpr> packed(rank), now(rank);
+    SizeExpr step = PyArray_ITEMSIZE(array);
+    int64_t bytes = PyArray_ITEMSIZE(array);
+    bool is_packed = true;
+    for (size_t axis : order) {
+      now[axis] = PyArray_STRIDES(array)[axis];
+      packed[axis] = step;
+      is_packed = is_packed && PyArray_STRIDES(array)[axis] == bytes;
+      step = step * dims[axis];
+      bytes *= PyArray_DIMS(array)[axis];
+    }
+    return is_packed ? packed : now;
+  }
+
   void note_part(PyObject* object, const std::vector<int>& path, Py_ssize_t length) {
     tracer_.state_->externs.back().result_parts.push_back(
         {path, Ref::create(reinterpret_cast<PyObject*>(Py_TYPE(object))), length});
@@ -272,6 +305,7 @@ class ExternCall {
     }
     const auto next_item = static_cast<NodeId>(tracer_.graph_.size());
     Type type;
+    std::vector<SizeExpr> strides;
     if (numpy_shim::is_exact_ndarray(object)) {
       PyArrayObject* array = numpy_shim::as_array(object);
       const auto dtype =
@@ -283,15 +317,22 @@ class ExternCall {
           throw_break("numpy_argument", name_ + " returns a view of its argument");
         }
       }
-      if (!PyArray_IS_C_CONTIGUOUS(array) || !PyArray_ISALIGNED(array)) {
-        throw_break("numpy_argument", name_ + " returns an array that is not C contiguous");
+      if (!PyArray_ISALIGNED(array) || !has_distinct_elements(array)) {
+        throw_break("numpy_argument", name_ + " returns an array of overlapping elements");
       }
+      for (const Ref& other : arrays_) {
+        if (memory_owner(other.get()) == memory_owner(object) && share_elements(other, now)) {
+          throw_break("numpy_argument", name_ + " returns arrays that share their elements");
+        }
+      }
+      arrays_.push_back(now);
       std::vector<SizeExpr> dims;
       for (int axis = 0; axis < PyArray_NDIM(array); ++axis) {
         dims.push_back(result_dim(PyArray_DIM(array, axis), *path,
                                   static_cast<size_t>(PyArray_NDIM(array)), next_item,
                                   static_cast<uint32_t>(axis)));
       }
+      strides = result_strides(array, dims);
       type = array_type(*dtype, std::move(dims));
     } else if (auto dtype = numpy_shim::dtype_of_scalar_class(Py_TYPE(object))) {
       type = numpy_scalar_type(*dtype);
@@ -306,7 +347,8 @@ class ExternCall {
     } else {
       throw_break("numpy_argument", name_ + " returns a " + Py_TYPE(object)->tp_name);
     }
-    const NodeId item = tracer_.append(Op::kExternItem, {node_}, ExternItemAttr{*path}, type);
+    const NodeId item =
+        tracer_.append(Op::kExternItem, {node_}, ExternItemAttr{*path, std::move(strides)}, type);
     if (type.value_kind == ValueKind::kArray) {
       Sym value = tracer_.new_array(item);
       static_cast<ArrayValue&>(*value).writeable =
@@ -323,6 +365,7 @@ class ExternCall {
   ExternRecipe recipe_;
   std::vector<NodeId> operands_;
   std::vector<Ref> present_operands_;
+  std::vector<Ref> arrays_;  // that the present result consists of
   NodeId node_ = kNoNode;
 };
 

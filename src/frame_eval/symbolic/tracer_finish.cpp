@@ -205,6 +205,7 @@ class RecipeBuilder {
         const auto& array = static_cast<const ArrayValue&>(value);
         const uint32_t index = output(tracer_.read(array));
         (*nodes_)[index].read_only = array.read_only;
+        if (!array.chain.empty()) (*nodes_)[index].strides = array.strides;
         return index;
       }
       case SymKind::kScalar:
@@ -289,6 +290,7 @@ void Tracer::apply_merges() {
     Node& node = graph_.mutable_node(static_cast<NodeId>(i));
     rewrite(node.type.dims);
     if (auto* placeholder = std::get_if<PlaceholderAttr>(&node.attr)) rewrite(placeholder->strides);
+    if (auto* item = std::get_if<ExternItemAttr>(&node.attr)) rewrite(item->strides);
     if (auto* size = std::get_if<SizeAttr>(&node.attr)) size->value = simplify(size->value);
     if (auto* view = std::get_if<ViewAttr>(&node.attr)) {
       for (IndexMap::Axis& axis : view->map.axes) {
@@ -318,6 +320,9 @@ TraceResult Tracer::finish(const std::vector<Sym>& results) {
     done.dynamic_symbols.push_back(symbol);
   }
   apply_merges();
+  for (RecipeNode& node : done.recipe) {
+    for (SizeExpr& stride : node.strides) stride = simplify(stride);
+  }
   done.graph = std::move(graph_);
   done.guards = std::move(state_->guards);
   done.inputs = std::move(state_->inputs);

@@ -55,6 +55,26 @@ TEST(GraphText, OfEveryKindOfLineIsGolden) {
                 {{"graph", graph_text(graph)}, {"table", graph_table(graph)}});
 }
 
+TEST(GraphText, ExternItemsInAnotherOrderKeepTheirStrides) {
+  const std::string text = R"(graph f(1 inputs)
+symbols: s0 = dim(0, 0) ~3, s1 = dim(0, 1) ~4
+extern: "numpy.linalg.eigh" pure may_raise
+%0: f64[s0, s1] = placeholder() {input=0, strides=[8*s1, 8]}
+%1: object = extern(%0) {call=0}
+%2: f64[s0, s1] = extern_item(%1) {path=[1], strides=[8, 8*s0]}
+return %2
+)";
+  const auto parsed = parse_graph(text);
+  ASSERT_TRUE(parsed) << parsed.error();
+  EXPECT_EQ(verify(*parsed), "");
+  EXPECT_EQ(graph_text(*parsed), text);
+  const auto& item = attr_of<ExternItemAttr>(parsed->node(NodeId{2}));
+  EXPECT_EQ(item.strides, (std::vector<SizeExpr>{8, SizeExpr(8) * SizeExpr::symbol(SymbolId{0})}));
+  std::string wrong = text;
+  wrong.replace(wrong.find("[8, 8*s0]"), 9, "[8]");
+  EXPECT_NE(verify(*parse_graph(wrong)).find("strides"), std::string::npos);
+}
+
 TEST(GraphText, ParsesToAnEqualGraph) {
   const Graph graph = make_everything();
   const auto parsed = parse_graph(graph_text(graph));

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import numlift as nl
 from differential import LAYOUTS, array, check
 
 GET = [
@@ -146,3 +147,36 @@ def test_unpacking_gives_rows_or_scalars():
         return a + b, c, d
 
     check(function, lambda: (array(2, 3), array(2)))
+
+
+BY_DATA = ["x[i]", "x[i, j]", "x[:, j]", "x[i, ::-1]", "x[i][j]", "x[None, i]", "x[..., j]", "x[i][None].T", "x[i].reshape(1, -1)", "x[i] + x[:, j][0]", "(x + 1)[i]", "x[i, 1]", "x[i, [0, 1]]", "x[i:]"]
+
+
+@pytest.mark.parametrize("expression", BY_DATA)
+def test_integers_that_only_the_run_knows(expression):
+    """Views where NumPy gives views; one program for all values."""
+    function = eval(f"lambda x, k: (lambda i, j: {expression})(np.argmax(k), int(k[0]))", {"np": np})
+    makes = [lambda k=k: (array(4, 6), np.array(k)) for k in ([3, 0, 1], [1, 5, 2], [0, 1, 2], [-1, -2, -3], [-4, 1, 1])]
+    check(function, *makes, native=expression not in ("x[i:]", "x[i, [0, 1]]"))
+    compiled = nl.compile(function)
+    for make in makes:
+        compiled(*make())
+    assert expression == "x[i:]" or compiled.stats.compiles == 1
+
+
+@pytest.mark.parametrize("expression", ["x[i]", "x[:, i]", "x[0, i]"])
+def test_integers_from_data_that_lie_outside(expression):
+    function = eval(f"lambda x, k: (lambda i: {expression})(k[0])", {"np": np})
+    check(function, *[lambda k=k: (array(4, 6), np.array([k])) for k in (1, -1, 3, 9, -9)], native=False)
+
+
+def test_stores_at_integers_from_data():
+    def function(x, k):
+        i = np.argmin(k)
+        x[i] = 7
+        x[:, k[1]] += x[i, 0]
+        y = x[i]
+        x[i, 2] = -1
+        return y, x[k[0]]
+
+    check(function, *[lambda k=k: (array(4, 6), np.array(k)) for k in ([3, 0, 1], [1, 2, 0], [0, 1, 2])])

@@ -137,3 +137,10 @@ def test_sums_are_as_accurate_as_pairwise_sums():
     x = np.full(10**6, 0.1, "f")
     exact = float(np.float32(0.1)) * 10**6
     assert abs(nl.compile(lambda x: x.sum())(x) - exact) <= abs(x.sum() - exact) + np.spacing(np.float32(exact))
+
+
+@pytest.mark.parametrize("call", ["np.prod(x)", "np.prod(x, axis=0)", "x.prod(1)", "np.prod(x.T)", "np.multiply.reduce(x, axis=1)", "np.prod(x, axis=(0, 1), keepdims=True)", "np.prod(x, initial=2)"])
+def test_float16_products_are_rounded_at_every_step(call):
+    # 300 * 300 is beyond float16: the product is infinite whatever comes behind.
+    x = np.array([[300, 300, 0.001, 0.001], [0.001, 300, 300, 0.01], [1e-4, 1e-4, 300, 300]], "e")
+    check(eval(f"lambda x: {call}", {"np": np}), x)

@@ -156,3 +156,21 @@ def test_sizes_of_broadcast_operands_stay_symbolic():
         check(lambda x, y: x * y + 1, data("d", n, 4), data("d", n, 1), compiled=compiled)
     check(lambda x, y: x * y + 1, data("d", 3, 1), data("d", 1, 5), compiled=compiled)
     check(lambda x, y: x * y + 1, data("d", 2), data("d", 3), compiled=compiled, native=False)
+
+
+BROADCAST_AWAY = {
+    "rows": ("np.log(x) * e", (-np.ones(3), np.zeros((0, 3)))),
+    "a cheap operation": ("(x * 1e308 * 1e10) + e", (np.ones(3), np.zeros((0, 3)))),
+    "columns": ("np.sqrt(x)[:, None] + e", (-np.ones(4), np.zeros(0))),
+    "into a sum": ("(np.sqrt(x) * e).sum()", (-np.ones(3), np.zeros((0, 3)))),
+    "a number": ("x.sum() * 1e308 * 1e10 * e", (np.ones(3), np.zeros(0))),
+    "broadcast_to": ("np.broadcast_to(np.sqrt(x), (len(e), 3))", (-np.ones(3), np.zeros(0))),
+    "both sides": ("np.sqrt(x)[:, None] * np.log(e)", (-np.ones(4), np.zeros(0))),
+    "a slice": ("np.sqrt(x)[:len(e)]", (-np.ones(4), np.zeros(0))),
+}
+
+
+@pytest.mark.parametrize("case", BROADCAST_AWAY)
+def test_what_is_broadcast_along_an_empty_axis_warns_all_the_same(case):
+    expression, args = BROADCAST_AWAY[case]
+    check(eval(f"lambda x, e: {expression}", {"np": np}), *args, native=False)

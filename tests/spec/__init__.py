@@ -1,0 +1,1 @@
+"""The specification's lines and the tests that show them: `python -m tests.spec`."""
