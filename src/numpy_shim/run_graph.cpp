@@ -69,8 +69,10 @@ Ref in_order(Ref value, const AxisOrder& order) {
 
 // A copy with the same strides, gaps included.
 Ref copy_in_place(PyArrayObject* array) {
-  if (PyArray_IS_C_CONTIGUOUS(array) || PyArray_IS_F_CONTIGUOUS(array)) {
-    return checked(PyArray_NewCopy(array, NPY_KEEPORDER));
+  Ref packed = checked(PyArray_NewCopy(array, NPY_KEEPORDER));
+  const npy_intp* strides = PyArray_STRIDES(array);
+  if (std::equal(strides, strides + PyArray_NDIM(array), PyArray_STRIDES(as_array(packed)))) {
+    return packed;
   }
   npy_intp before = 0, bytes = PyArray_ITEMSIZE(array);
   for (int axis = 0; axis < PyArray_NDIM(array); ++axis) {

@@ -54,7 +54,7 @@ def test_spec_7_2_what_cannot_be_traced_is_run_by_numpy():
 
 
 def test_spec_7_3_numpy_scalars_stay_scalars():
-    compiled = check(lambda v: (np.float32(3), v.sum(), v[0], v[1] + 1, v[0] > 0, v.astype("f4").max(), float(v.sum()), int(v[1])), lambda: x.copy())
+    compiled = check(lambda v: (np.float32(3), v.sum(), v[0], v[1] + 1, v[0] > 0, v.astype("f4").max(), float(v.sum()), int(v[1]), bool(v[0] > 0)), lambda: x.copy())
     assert break_count(compiled) == 0
     a = nl.compile(lambda v: np.asarray(v[0]))(x)
     assert type(a) is np.ndarray and a.shape == ()

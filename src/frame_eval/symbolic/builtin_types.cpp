@@ -75,7 +75,10 @@ Sym py_number(Interpreter& interpreter, const CallArguments& arguments) {
         return interpreter.boolean(truth(interpreter, value));
       }
     }
-    if (is_numpy_value(value)) return numpy_to_number(interpreter.tracer, type, value);
+    if (is_numpy_value(value)) {
+      return type == &PyBool_Type ? numpy_to_bool(interpreter.tracer, value)
+                                  : numpy_to_number(interpreter.tracer, type, value);
+    }
     if (is_runtime_number(value)) return number_convert(interpreter, type, value);
   }
   Ref real = checked(PyTuple_New(static_cast<Py_ssize_t>(read.count())));

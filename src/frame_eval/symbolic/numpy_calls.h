@@ -43,6 +43,8 @@ void numpy_set_item(Tracer& tracer, const Sym& value, const Sym& key, const Sym&
 // len(), bool(), float(), int(), complex(), iteration over axis 0 (items are views or scalars).
 Sym numpy_length(Tracer& tracer, const Sym& value);
 Sym numpy_to_number(Tracer& tracer, PyTypeObject* number_type, const Sym& value);
+// bool() of a number that only the run knows is one, too; what branches on it asks truth().
+Sym numpy_to_bool(Tracer& tracer, const Sym& value);
 std::vector<Sym> numpy_iterate(Tracer& tracer, const Sym& value);
 // How many rows iteration gives, specialised. A loop reads them one by one: its body may store to
 // them.

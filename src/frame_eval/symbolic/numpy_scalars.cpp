@@ -28,6 +28,21 @@ Sym call_scalar_class(Tracer& tracer, BorrowedRef scalar_class, DType dtype,
   return tracer.new_scalar(as_bool_or_same);
 }
 
+Sym numpy_to_bool(Tracer& tracer, const Sym& value) {
+  if (constant_number(value)) return numpy_to_number(tracer, &PyBool_Type, value);
+  const Operand operand = as_operand(tracer, value, "bool()");
+  if (operand.rank() > 0) {
+    throw_break("generic_jump", fmt::format("generic_jump {}", type_name(value)));
+  }
+  NodeId node = operand.node;
+  const DType dtype = operand.type.dtype;
+  if (dtype != DType::kBool) {
+    node = elementwise(tracer, Op::kNotEqual, {node, int_node(tracer, 0, dtype)}, DType::kBool);
+  }
+  return tracer.new_scalar(
+      tracer.append(Op::kCast, {node}, NoAttr{}, py_scalar_type(DType::kBool)));
+}
+
 Sym numpy_to_number(Tracer& tracer, PyTypeObject* number_type, const Sym& value) {
   if (const Ref number = constant_number(value)) {
     const auto constant = tracer.as_constant(value, "its value is compiled in");

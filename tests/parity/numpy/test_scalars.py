@@ -6,6 +6,8 @@ import operator
 import numpy as np
 import pytest
 
+import differential
+import numlift as nl
 from outcomes import DTYPES, INTEGERS, check, data
 
 CALLS = [
@@ -62,3 +64,18 @@ def test_numbers_that_do_not_convert():
 
 def test_python_math_on_numpy_scalars():
     check(lambda v: math.sqrt(v[0]), data("d", 4) + 10, native=False)
+
+
+TRUTHS = ["bool(x[0])", "bool(x.sum() > 0)", "bool(x.any())", "bool(x.mean())", "bool(x.astype(complex)[1])", "bool(x.sum() > 0) + 1", "bool(x[1]) * 2.5", "x * bool(x[1] > 0)", "not bool(x[0])",
+          "bool(x[0]) and 3", "bool(x[0]) or x", "(bool(x[0]), bool(x[1]))", "[1, 2][bool(x[0])]", "bool(x[0]) is True", "bool(x[0]) == True", "type(bool(x[0]))", "f'{bool(x[0])}'", "bool(np.asarray(x[0]))",
+          "-bool(x[1])", "~np.bool(bool(x[0]))", "bool(x[0]) & bool(x[1])", "bool(x[0] != x[0])", "int(bool(x[1]))", "bool(bool(x[1]))", "bool(x[:1])"]  # fmt: skip
+
+
+@pytest.mark.parametrize("expression", TRUTHS)
+def test_bool_of_a_number_is_no_branch(expression):
+    function = eval(f"lambda x: {expression}", {"np": np})
+    for x in ([0.0, 1.5], [2.0, 0.0], [np.nan, -1.0], [-0.0, 0.0]):
+        differential.check(function, lambda x=x: (np.array(x),), native=False)
+    if expression in TRUTHS[:5]:
+        compiled = nl.compile(function, fullgraph=True)
+        assert compiled(np.ones(2)) is True and compiled(np.ones(3)) is True and len(compiled.entries) == 1
