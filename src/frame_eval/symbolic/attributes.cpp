@@ -4,6 +4,7 @@
 #include "symbolic/calls.h"
 #include "symbolic/containers.h"
 #include "symbolic/enums.h"
+#include "symbolic/library_objects.h"
 #include "symbolic/named_tuples.h"
 #include "symbolic/numpy_calls.h"
 #include "symbolic/pure.h"
@@ -316,6 +317,7 @@ Sym get_attribute(Interpreter& interpreter, const Sym& owner, BorrowedRef name) 
       }
       unsupported_attribute(owner, name);
     case SymKind::kIterator:
+      if (as_library_object(owner)) return library_attribute(interpreter, owner, name);
       if (auto* parent = dynamic_cast<SuperValue*>(owner.get())) {
         return get_super_attribute(interpreter, parent->start_class, parent->self, name);
       }
@@ -330,6 +332,10 @@ Sym get_attribute(Interpreter& interpreter, const Sym& owner, BorrowedRef name) 
 }
 
 void set_attribute(Interpreter& interpreter, const Sym& owner, BorrowedRef name, const Sym& value) {
+  if (as_library_object(owner)) {
+    set_library_attribute(interpreter, owner, name, value);
+    return;
+  }
   if (is_numpy_value(owner)) {
     numpy_set_attribute(interpreter.tracer, owner, name, value);
     return;

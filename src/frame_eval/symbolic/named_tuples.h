@@ -5,8 +5,8 @@
 
 namespace numlift::frame_eval {
 
-// A class that collections.namedtuple made, or a subclass that adds nothing to how it is made and to
-// what tuples do.
+// A class that collections.namedtuple made, or a subclass that adds nothing to how it is made and
+// to what tuples do.
 bool is_named_tuple_class(BorrowedRef object);
 // An instance of such a class, without a dict of its own.
 bool is_named_tuple(BorrowedRef object);

@@ -182,10 +182,7 @@ Ref type_of(Interpreter& interpreter, const Sym& value) {
       if (as<MethodValue>(value).function) return type(PyMethod_Type);
       return type(PyCFunction_Type);
     case SymKind::kIterator:
-      if (auto* made = dynamic_cast<LibraryValue*>(value.get());
-          made && made->callable && PyType_Check(made->callable.get())) {
-        return made->callable;
-      }
+      if (Ref known = as<IteratorValue>(value).type()) return known;
       break;
     case SymKind::kNull:
     case SymKind::kCell:
@@ -299,8 +296,10 @@ std::string type_name(const Sym& value) {
     case SymKind::kNull:
     case SymKind::kCell:
       return "cell";
-    case SymKind::kIterator:
-      return "iterator";
+    case SymKind::kIterator: {
+      const Ref known = as<IteratorValue>(value).type();
+      return known ? reinterpret_cast<PyTypeObject*>(known.get())->tp_name : "iterator";
+    }
   }
   NUMLIFT_UNREACHABLE();
 }

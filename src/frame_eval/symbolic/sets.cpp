@@ -56,9 +56,7 @@ Ref real_iterable(Interpreter& interpreter, const Sym& value) {
 
 struct SetIterator : IteratorValue {
   SetIterator(Interpreter& interpreter, Sym set)
-      : set(std::move(set)),
-        items(set_items(interpreter, this->set)),
-        changes(changes_now()) {}
+      : set(std::move(set)), items(set_items(interpreter, this->set)), changes(changes_now()) {}
   Sym next(Tracer&) override {
     if (is_exhausted) return nullptr;
     if (changes_now() != changes) {
@@ -70,10 +68,8 @@ struct SetIterator : IteratorValue {
   }
   std::optional<CallShape> shape() const override {
     if (is_exhausted || changes_now() != changes) return std::nullopt;
-    return CallShape{Ref::create(known_object("builtins", "iter")),
-                     {set},
-                     {},
-                     static_cast<int64_t>(position)};
+    return CallShape{
+        Ref::create(known_object("builtins", "iter")), {set}, {}, static_cast<int64_t>(position)};
   }
   uint64_t changes_now() const {
     return set->kind == SymKind::kSet ? as<SetValue>(set).changes : 0;
@@ -212,8 +208,7 @@ std::optional<Sym> set_binary(Interpreter& interpreter, int nb_op, bool in_place
   return set_from_real(interpreter, python_binary(nb_op, *x, *y));
 }
 
-std::optional<bool> set_compare(Interpreter& interpreter, int compare, const Sym& a,
-                                const Sym& b) {
+std::optional<bool> set_compare(Interpreter& interpreter, int compare, const Sym& a, const Sym& b) {
   auto x = real_operand(interpreter, a), y = real_operand(interpreter, b);
   if (!x || !y) return std::nullopt;
   static constexpr int kRich[] = {Py_LT, Py_LE, Py_EQ, Py_NE, Py_GT, Py_GE};
@@ -228,10 +223,8 @@ std::optional<CallShape> set_shape(const SetValue& set) {
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(order.get()); ++i) {
     if (PyList_GET_ITEM(order.get(), i) != PyList_GET_ITEM(rebuilt.get(), i)) return std::nullopt;
   }
-  return CallShape{Ref::create(known_object("builtins", "set")),
-                   {std::make_shared<ObjectValue>(copy)},
-                   {},
-                   0};
+  return CallShape{
+      Ref::create(known_object("builtins", "set")), {std::make_shared<ObjectValue>(copy)}, {}, 0};
 }
 
 }  // namespace numlift::frame_eval

@@ -32,8 +32,8 @@ PyObject* compare_key_objects(PyObject* a, PyObject* b, int op) noexcept {
   auto *left = reinterpret_cast<KeyObject*>(a), *right = reinterpret_cast<KeyObject*>(b);
   SortRun& run = *left->run;
   try {
-    const Sym verdict = compare_operation(run.interpreter, kLess, run.keys[left->index],
-                                          run.keys[right->index]);
+    const Sym verdict =
+        compare_operation(run.interpreter, kLess, run.keys[left->index], run.keys[right->index]);
     return PyBool_FromLong(truth(run.interpreter, verdict));
   } catch (...) {
     run.left_by = std::current_exception();
@@ -188,10 +188,10 @@ Sym make_compare_key(const CompareKeyMaker& maker, const CallArguments& argument
 }
 
 Sym compare_keys(Interpreter& interpreter, int compare, const Sym& a, const Sym& b) {
-  const auto *left = dynamic_cast<CompareKey*>(a.get()), *right = dynamic_cast<CompareKey*>(b.get());
+  const auto *left = dynamic_cast<CompareKey*>(a.get()),
+             *right = dynamic_cast<CompareKey*>(b.get());
   if (left == nullptr || right == nullptr) return nullptr;
-  const Sym order =
-      call_value(interpreter, left->function, {{left->object, right->object}, {}});
+  const Sym order = call_value(interpreter, left->function, {{left->object, right->object}, {}});
   return compare_operation(interpreter, compare, order, interpreter.integer(0));
 }
 
