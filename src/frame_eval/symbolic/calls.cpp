@@ -8,6 +8,7 @@
 #include "symbolic/error_region_value.h"
 #include "symbolic/errstate.h"
 #include "symbolic/hatch_calls.h"
+#include "symbolic/instances.h"
 #include "symbolic/iterators.h"
 #include "symbolic/library_objects.h"
 #include "symbolic/named_tuples.h"
@@ -287,8 +288,9 @@ Sym call_object(Interpreter& interpreter, const Sym& callable, CallArguments arg
     if (PyExceptionClass_Check(object.get())) {
       throw_break("would_raise", callable_text(object) + " is made");
     }
-    throw_break("object_made", fmt::format("an instance of {} is made", callable_text(object)));
+    return make_instance(interpreter, callable, std::move(arguments));
   }
+  if (Sym result = call_object_method(interpreter, callable, arguments)) return result;
   if (PyCFunction_Check(object.get())) {
     if (is_builtin(object)) {
       throw_break("builtin_call", builtin_text("builtin", short_name(object), arguments));
@@ -298,11 +300,9 @@ Sym call_object(Interpreter& interpreter, const Sym& callable, CallArguments arg
   if (!(object.type()->tp_flags & Py_TPFLAGS_HEAPTYPE)) {
     throw_break("unsupported_call", fmt::format("call of {}", callable_text(object)));
   }
-  if (arguments.keywords.empty()) {
-    if (Sym result =
-            special_method(interpreter, callable, "__call__", std::move(arguments.positional))) {
-      return result;
-    }
+  if (Sym result = special_method(interpreter, callable, "__call__",
+                                  std::move(arguments.positional), std::move(arguments.keywords))) {
+    return result;
   }
   throw_break("unsupported_call", fmt::format("call of {}", callable_text(object)));
 }

@@ -36,13 +36,9 @@ std::optional<CallShape> LibraryObject::shape() const {
   if (!names || !cls) return std::nullopt;
   CallShape made{cls, {}, {}, 0};
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names.get()); ++i) {
-    const std::string name = utf8_text(PyTuple_GET_ITEM(names.get(), i));
-    if (!name.starts_with('*')) {
-      made.arguments.push_back(fields.at(name));
-      continue;
-    }
-    const auto& items = as<SequenceValue>(fields.at(name.substr(1))).items;
-    made.arguments.insert(made.arguments.end(), items.begin(), items.end());
+    const auto field = fields.find(utf8_text(PyTuple_GET_ITEM(names.get(), i)));
+    if (field == fields.end()) return std::nullopt;  // it is being made
+    made.arguments.push_back(field->second);
   }
   return made;
 }

@@ -9,7 +9,7 @@ import operator
 import numpy as np
 import pytest
 from broken_call import X, check, events, note
-from same_call import breaks, same
+from same_call import same
 
 import numlift as nl
 
@@ -328,13 +328,13 @@ def test_heap_of_pairs():
     same(f, (x,), whole=None)
 
 
-def test_a_heap_from_outside_is_changed_by_cpython():
+def test_a_heap_from_outside_is_changed():
     def f(a, heap):
         b = a * 2
         heapq.heappush(heap, 2)
         return b + heap[0]
 
-    breaks(f, x, [1, 3, 5], reason="from outside")
+    same(f, (x, [1, 3, 5]))
 
 
 def test_bisection():
