@@ -208,7 +208,7 @@ Sym object_attribute(Interpreter& interpreter, const Sym& owner, BorrowedRef nam
     if (has_container_method(owner, utf8_text(name))) return built_in_method(owner, name);
     unsupported_attribute(owner, name);
   }
-  if (is_pure(object) || (!owner->source && is_immutable(object)))
+  if (is_pure(object) || is_immutable_constant(owner))
     return constant_attribute(interpreter, owner, name);
   return instance_attribute(interpreter, owner, name);
 }

@@ -484,7 +484,10 @@ void set_item(Interpreter& interpreter, const Sym& container, const Sym& key, co
     list_set(interpreter, container, key, value);
     return;
   }
-  if (special_method(interpreter, container, "__setitem__", {key, value})) return;
+  if (has_python_method(interpreter, container, "__setitem__") &&
+      special_method(interpreter, container, "__setitem__", {key, value})) {
+    return;
+  }
   throw_break("side_effect", fmt::format("item assignment to a {}", type_name(container)));
 }
 
@@ -501,7 +504,10 @@ void delete_item(Interpreter& interpreter, const Sym& container, const Sym& key)
     }
     return;
   }
-  if (special_method(interpreter, container, "__delitem__", {key})) return;
+  if (has_python_method(interpreter, container, "__delitem__") &&
+      special_method(interpreter, container, "__delitem__", {key})) {
+    return;
+  }
   throw_break("side_effect", fmt::format("del of an item of a {}", type_name(container)));
 }
 

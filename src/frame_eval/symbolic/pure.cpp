@@ -83,12 +83,19 @@ Ref must(PyObject* new_reference) {
   return Ref::steal(new_reference);
 }
 
+namespace {}  // namespace
+
+bool is_immutable_constant(const Sym& value) {
+  return value->kind == SymKind::kObject && !value->source && !as<ObjectValue>(value).differs() &&
+         is_immutable(object_of(value));
+}
+
 namespace {
 
 bool is_constant_tree(const Sym& value) {
   if (value->kind == SymKind::kObject) {
     // Immutable objects from outside are new ones in every call: no constants.
-    return is_pure(object_of(value)) || (!value->source && is_immutable(object_of(value)));
+    return is_pure(object_of(value)) || is_immutable_constant(value);
   }
   if (value->kind != SymKind::kTuple) return false;
   const auto& tuple = as<SequenceValue>(value);

@@ -184,8 +184,8 @@ Sym set_method(Interpreter& interpreter, const Sym& self, const std::string& nam
   Ref positional = checked(PyTuple_New(static_cast<Py_ssize_t>(arguments.positional.size())));
   for (size_t i = 0; i < arguments.positional.size(); ++i) {
     const Sym& argument = arguments.positional[i];
-    Ref item = method.takes_item ? real_key(interpreter, argument)
-                                 : real_iterable(interpreter, argument);
+    Ref item =
+        method.takes_item ? real_key(interpreter, argument) : real_iterable(interpreter, argument);
     PyTuple_SET_ITEM(positional.get(), static_cast<Py_ssize_t>(i), item.release());
   }
   Ref bound = must(PyObject_GetAttrString(real.get(), name.c_str()));

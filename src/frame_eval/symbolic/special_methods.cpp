@@ -67,8 +67,8 @@ Sym call_special(Interpreter& interpreter, const Sym& function, const Sym& self,
 Sym special_method(Interpreter& interpreter, const Sym& self, const char* name,
                    std::vector<Sym> arguments, std::vector<std::pair<Ref, Sym>> keywords) {
   if (as_library_object(self)) {
-    Sym result = call_library_method(interpreter, self, name,
-                                     {std::move(arguments), std::move(keywords)});
+    Sym result =
+        call_library_method(interpreter, self, name, {std::move(arguments), std::move(keywords)});
     if (result && is_not_implemented(result)) {
       throw_break("would_raise", fmt::format("{} of a {}", name, type_name(self)));
     }
@@ -83,6 +83,14 @@ Sym special_method(Interpreter& interpreter, const Sym& self, const char* name,
                 fmt::format("{} of a {} gives NotImplemented", name, type_name(self)));
   }
   return result;
+}
+
+bool has_python_method(Interpreter& interpreter, const Sym& self, const char* name) {
+  if (as_library_object(self)) return true;  // a polyfill, or nothing that is found
+  if (!is_user_instance(self)) return false;
+  const Sym function = find_special(interpreter, self, name);
+  return function && function->kind == SymKind::kObject &&
+         PyFunction_Check(object_of(function).get());
 }
 
 Sym binary_special_method(Interpreter& interpreter, int nb_op, bool in_place, const Sym& a,

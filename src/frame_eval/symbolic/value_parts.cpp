@@ -55,10 +55,10 @@ bool visit_parts(const SymbolicValue& value, const std::function<void(const Sym&
       return true;
     }
     case SymKind::kNull:
+    case SymKind::kSet:  // of constants
     case SymKind::kArray:
     case SymKind::kScalar:
     case SymKind::kSize:
-    case SymKind::kSet:  // of constants
       return true;
   }
   NUMLIFT_UNREACHABLE();

@@ -328,7 +328,7 @@ def test_heap_of_pairs():
     same(f, (x,), whole=None)
 
 
-def test_a_heap_from_outside_is_changed():
+def test_a_heap_from_outside():
     def f(a, heap):
         b = a * 2
         heapq.heappush(heap, 2)

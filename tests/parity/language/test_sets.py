@@ -107,7 +107,8 @@ def test_views_of_dicts_are_sets():
             {1: 2}.items() & {(1, 2)},
         )
 
-    same(f, (x,))
+    # Which sets can be made anew in the same order depends on the strings' hashes.
+    same(f, (x,), whole=None)
 
 
 @pytest.mark.parametrize(
