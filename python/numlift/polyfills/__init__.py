@@ -10,7 +10,7 @@ iterator, a function as its callable object.
 Loaded when first needed, so that importing numlift costs no more.
 """
 
-from . import bisection, callables, heaps, iterators
+from . import bisection, callables, collections_, heaps, iterators
 from .marks import MAKERS, TABLE, exhausted, is_made_by, leave
 from .quietly import call_quietly
 
@@ -23,6 +23,7 @@ __all__ = [
     "leave",
     "bisection",
     "callables",
+    "collections_",
     "heaps",
     "iterators",
 ]

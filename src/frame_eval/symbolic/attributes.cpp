@@ -4,6 +4,7 @@
 #include "symbolic/calls.h"
 #include "symbolic/containers.h"
 #include "symbolic/enums.h"
+#include "symbolic/library_objects.h"
 #include "symbolic/instances.h"
 #include "symbolic/named_tuples.h"
 #include "symbolic/numpy_calls.h"
@@ -207,7 +208,7 @@ Sym object_attribute(Interpreter& interpreter, const Sym& owner, BorrowedRef nam
     if (has_container_method(owner, utf8_text(name))) return built_in_method(owner, name);
     unsupported_attribute(owner, name);
   }
-  if (is_pure(object) || (!owner->source && is_immutable(object)))
+  if (is_pure(object) || is_immutable_constant(owner))
     return constant_attribute(interpreter, owner, name);
   return instance_attribute(interpreter, owner, name);
 }
@@ -353,6 +354,7 @@ Sym get_attribute(Interpreter& interpreter, const Sym& owner, BorrowedRef name) 
       }
       unsupported_attribute(owner, name);
     case SymKind::kIterator:
+      if (as_library_object(owner)) return library_attribute(interpreter, owner, name);
       if (auto* parent = dynamic_cast<SuperValue*>(owner.get())) {
         return get_super_attribute(interpreter, parent->start_class, parent->self, name);
       }
@@ -367,6 +369,10 @@ Sym get_attribute(Interpreter& interpreter, const Sym& owner, BorrowedRef name) 
 }
 
 void set_attribute(Interpreter& interpreter, const Sym& owner, BorrowedRef name, const Sym& value) {
+  if (as_library_object(owner)) {
+    set_library_attribute(interpreter, owner, name, value);
+    return;
+  }
   if (is_numpy_value(owner)) {
     if (!value) unsupported_attribute(owner, name);
     numpy_set_attribute(interpreter.tracer, owner, name, value);

@@ -160,9 +160,26 @@ bool is_subclass(Interpreter& interpreter, BorrowedRef type, const Sym& classes)
   return result == 1;
 }
 
+// Iterators, views and the like, whatever their class is, are none of these.
+bool is_of_values(const Sym& cls) {
+  if (cls->kind != SymKind::kObject) return false;
+  PyObject* object = object_of(cls).get();
+  for (const PyTypeObject* type :
+       {&PyDict_Type, &PyList_Type, &PyTuple_Type, &PySet_Type, &PyFrozenSet_Type, &PyUnicode_Type,
+        &PyBytes_Type, &PyLong_Type, &PyFloat_Type, &PyComplex_Type, &PyArray_Type}) {
+    if (reinterpret_cast<const PyObject*>(type) == object) return true;
+  }
+  return object == known_object("collections.abc", "Mapping").get();
+}
+
 Sym py_isinstance(Interpreter& interpreter, const CallArguments& arguments) {
   ArgumentReader read("isinstance", arguments);
   read.expect(2, 2);
+  if (read[0]->kind == SymKind::kIterator && !as<IteratorValue>(read[0]).type() &&
+      is_of_values(read[1])) {
+    real_object(interpreter, read[1], "a class test");
+    return interpreter.boolean(false);
+  }
   return interpreter.boolean(is_subclass(interpreter, type_of(interpreter, read[0]), read[1]));
 }
 

@@ -10,6 +10,7 @@
 #include "symbolic/hatch_calls.h"
 #include "symbolic/instances.h"
 #include "symbolic/iterators.h"
+#include "symbolic/library_objects.h"
 #include "symbolic/named_tuples.h"
 #include "symbolic/numpy_calls.h"
 #include "symbolic/partial.h"
@@ -222,6 +223,9 @@ Sym call_method(Interpreter& interpreter, const MethodValue& method, CallArgumen
     return call_class_method(interpreter, method, arguments);
   }
   const std::string name = utf8_text(method.name);
+  if (as_library_object(method.self)) {
+    return call_library_method(interpreter, method.self, name, std::move(arguments));
+  }
   if (has_container_method(method.self, name)) {
     return container_method(interpreter, method.self, name, arguments);
   }

@@ -7,7 +7,9 @@
 #include "symbolic/enums.h"
 #include "symbolic/numpy_calls.h"
 #include "symbolic/operators.h"
+#include "symbolic/library_objects.h"
 #include "symbolic/polyfills.h"
+#include "symbolic/special_methods.h"
 #include "symbolic/pure.h"
 
 namespace numlift::frame_eval {
@@ -271,6 +273,11 @@ std::shared_ptr<IteratorValue> make_iterator(Interpreter& interpreter, const Sym
         return std::make_shared<LiveDictIterator>(interpreter, view->dict, value,
                                                   view->items(interpreter));
       }
+      if (as_library_object(value)) {
+        Sym made = special_method(interpreter, value, "__iter__", {});
+        if (!made) throw_break("unsupported_value", "iteration over a " + type_name(value));
+        return make_iterator(interpreter, made);
+      }
       return std::static_pointer_cast<IteratorValue>(value);
     case SymKind::kObject: {
       if (is_dict(value)) {
@@ -345,6 +352,9 @@ Sym make_filter(Interpreter& interpreter, const Sym& function, const Sym& values
 }
 
 Sym make_reversed(Interpreter& interpreter, const Sym& values) {
+  if (as_library_object(values)) {
+    if (Sym made = special_method(interpreter, values, "__reversed__", {})) return made;
+  }
   if (values->kind == SymKind::kIterator && !dynamic_cast<DictView*>(values.get())) {
     throw_break("would_raise", "reversed() of an iterator");
   }
@@ -372,6 +382,13 @@ Sym generator_result(Interpreter& interpreter, const Sym& iterator) {
 
 std::vector<std::pair<Sym, Sym>> collect_pairs(Interpreter& interpreter, const Sym& value) {
   if (is_dict(value)) return dict_items(interpreter, value);
+  if (Sym dict = dict_of_library_object(value)) return dict_items(interpreter, dict);
+  if (value->kind == SymKind::kObject && !is_list(value) && !is_tuple(value)) {
+    const Ref keys = checked(PyUnicode_InternFromString("keys"));
+    if (_PyType_Lookup(object_of(value).type(), keys.get()) != nullptr) {
+      throw_break("unsupported_value", "a dict is made of a " + type_name(value));
+    }
+  }
   std::vector<std::pair<Sym, Sym>> pairs;
   for (const Sym& item : collect_items(interpreter, value)) {
     auto pair = collect_items(interpreter, item);

@@ -5,6 +5,7 @@
 #include "numlift/py/py_error.h"
 #include "symbolic/containers.h"
 #include "symbolic/enums.h"
+#include "symbolic/library_objects.h"
 #include "symbolic/instances.h"
 #include "symbolic/pure.h"
 #include "symbolic/python_scalars.h"
@@ -349,7 +350,9 @@ bool contains(Interpreter& interpreter, const Sym& container, const Sym& item) {
     }
   }
   if (is_numpy_value(container)) throw_break("data_dependent", "a membership test in an array");
-  if (!is_list(container) && !is_tuple(container) && container->kind != SymKind::kIterator) {
+  const bool is_plain_iterator =
+      container->kind == SymKind::kIterator && !as_library_object(container);
+  if (!is_list(container) && !is_tuple(container) && !is_plain_iterator) {
     if (auto result = special_method(interpreter, container, "__contains__", {item})) {
       return truth(interpreter, result);
     }
@@ -384,6 +387,8 @@ bool truth(Interpreter& interpreter, const Sym& value) {
     case SymKind::kIterator:
       if (auto* view = dynamic_cast<DictView*>(value.get()))
         return dict_length(interpreter, view->dict) != 0;
+      if (auto result = special_method(interpreter, value, "__len__", {}))
+        return truth(interpreter, result);
       return true;
     case SymKind::kObject: {
       BorrowedRef object = object_of(value);

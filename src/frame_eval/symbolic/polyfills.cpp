@@ -4,6 +4,7 @@
 
 #include "numlift/py/py_error.h"
 #include "symbolic/calls.h"
+#include "symbolic/library_objects.h"
 #include "symbolic/pure.h"
 
 namespace numlift::frame_eval {
@@ -39,6 +40,10 @@ Sym LibraryValue::next(Tracer& tracer) {
   return item && is_object(item, polyfill_object("exhausted")) ? nullptr : item;
 }
 
+Ref LibraryValue::type() const {
+  return callable && PyType_Check(callable.get()) ? callable : Ref();
+}
+
 Sym call_polyfill(Interpreter& interpreter, BorrowedRef callable, const std::string& name,
                   CallArguments arguments) {
   interpreter.direct_caller = nullptr;
@@ -53,8 +58,12 @@ Sym call_polyfill(Interpreter& interpreter, BorrowedRef callable, const std::str
       remade->arguments.push_back(value);
     }
   }
-  Sym result = call_python_function(interpreter, interpreter.object(find_polyfill(name)),
-                                    std::move(arguments));
+  const BorrowedRef polyfill = find_polyfill(name);
+  if (PyType_Check(polyfill.get())) {
+    return make_library_object(interpreter, callable, polyfill, std::move(arguments));
+  }
+  Sym result =
+      call_python_function(interpreter, interpreter.object(polyfill), std::move(arguments));
   if (result->kind == SymKind::kFunction) {
     auto value = std::make_shared<LibraryValue>();
     value->inner = std::move(result);
@@ -72,6 +81,12 @@ Sym polyfill_intrinsic(Interpreter& interpreter, BorrowedRef function,
                        const CallArguments& arguments) {
   const Frame* frame = interpreter.current_frame();
   if (frame == nullptr || !frame->is_polyfill) return nullptr;
+  if (PyType_Check(function.get())) {
+    Ref module = must(PyObject_GetAttrString(function.get(), "__module__"));
+    const bool is_ours =
+        PyUnicode_Check(module.get()) && utf8_text(module).starts_with("numlift.polyfills");
+    return is_ours ? make_library_object(interpreter, nullptr, function, arguments) : nullptr;
+  }
   if (function.get() == polyfill_object("leave").get()) {
     throw_break("would_raise", "a function of the standard library with these arguments");
   }

@@ -29,6 +29,7 @@ Sym polyfill_intrinsic(Interpreter& interpreter, BorrowedRef function,
 struct LibraryValue : IteratorValue {
   Sym next(Tracer& tracer) override;
   std::optional<CallShape> shape() const override { return remade; }
+  Ref type() const override;
   Sym inner;                        // an iterator or a function
   Ref generator;                    // the code that makes the items, or null
   Ref callable;                     // the C callable; null: not known

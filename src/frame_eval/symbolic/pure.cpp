@@ -83,12 +83,19 @@ Ref must(PyObject* new_reference) {
   return Ref::steal(new_reference);
 }
 
+namespace {}  // namespace
+
+bool is_immutable_constant(const Sym& value) {
+  return value->kind == SymKind::kObject && !value->source && !as<ObjectValue>(value).differs() &&
+         is_immutable(object_of(value));
+}
+
 namespace {
 
 bool is_constant_tree(const Sym& value) {
   if (value->kind == SymKind::kObject) {
     // Immutable objects from outside are new ones in every call: no constants.
-    return is_pure(object_of(value)) || (!value->source && is_immutable(object_of(value)));
+    return is_pure(object_of(value)) || is_immutable_constant(value);
   }
   if (value->kind != SymKind::kTuple) return false;
   const auto& tuple = as<SequenceValue>(value);
@@ -182,10 +189,7 @@ Ref type_of(Interpreter& interpreter, const Sym& value) {
       if (as<MethodValue>(value).function) return type(PyMethod_Type);
       return type(PyCFunction_Type);
     case SymKind::kIterator:
-      if (auto* made = dynamic_cast<LibraryValue*>(value.get());
-          made && made->callable && PyType_Check(made->callable.get())) {
-        return made->callable;
-      }
+      if (Ref known = as<IteratorValue>(value).type()) return known;
       break;
     case SymKind::kNull:
     case SymKind::kCell:
@@ -299,8 +303,10 @@ std::string type_name(const Sym& value) {
     case SymKind::kNull:
     case SymKind::kCell:
       return "cell";
-    case SymKind::kIterator:
-      return "iterator";
+    case SymKind::kIterator: {
+      const Ref known = as<IteratorValue>(value).type();
+      return known ? reinterpret_cast<PyTypeObject*>(known.get())->tp_name : "iterator";
+    }
   }
   NUMLIFT_UNREACHABLE();
 }

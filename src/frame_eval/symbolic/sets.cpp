@@ -14,10 +14,19 @@ namespace numlift::frame_eval {
 
 namespace {
 
+// An item as a real set holds it.
+Ref real_key(Interpreter& interpreter, const Sym& item) {
+  const Sym known = constant_key(interpreter, item);
+  if (as<ObjectValue>(known).is_new) {
+    throw_break("unsupported_value", "an object made in the frame as item of a set");
+  }
+  return Ref::create(object_of(known));
+}
+
 Ref list_of_keys(Interpreter& interpreter, const std::vector<Sym>& items) {
   Ref keys = checked(PyList_New(0));
   for (const Sym& item : items) {
-    check_status(PyList_Append(keys.get(), object_of(constant_key(interpreter, item)).get()));
+    check_status(PyList_Append(keys.get(), real_key(interpreter, item).get()));
   }
   return keys;
 }
@@ -25,7 +34,7 @@ Ref list_of_keys(Interpreter& interpreter, const std::vector<Sym>& items) {
 Ref dict_of_keys(Interpreter& interpreter, const Sym& dict) {
   Ref keys = checked(PyDict_New());
   for (const auto& [key, value] : dict_items(interpreter, dict)) {
-    check_status(PyDict_SetItem(keys.get(), object_of(key).get(), Py_None));
+    check_status(PyDict_SetItem(keys.get(), real_key(interpreter, key).get(), Py_None));
   }
   return keys;
 }
@@ -105,8 +114,7 @@ Sym set_of(Interpreter& interpreter, const Sym& iterable) {
 }
 
 void add_to_set(Interpreter& interpreter, SetValue& set, const Sym& item) {
-  const Sym known = constant_key(interpreter, item);
-  check_status(PySet_Add(set.real.get(), object_of(known).get()));
+  check_status(PySet_Add(set.real.get(), real_key(interpreter, item).get()));
   ++set.changes;
 }
 
@@ -117,9 +125,9 @@ void update_set(Interpreter& interpreter, SetValue& set, const Sym& iterable) {
 }
 
 bool set_contains(Interpreter& interpreter, const Sym& set, const Sym& item) {
-  const Sym known = constant_key(interpreter, item);
+  const Ref key = real_key(interpreter, item);
   const Ref real = *real_operand(interpreter, set);
-  const int found = PySequence_Contains(real.get(), object_of(known).get());
+  const int found = PySequence_Contains(real.get(), key.get());
   if (found < 0) must(nullptr);
   return found == 1;
 }
@@ -176,8 +184,8 @@ Sym set_method(Interpreter& interpreter, const Sym& self, const std::string& nam
   Ref positional = checked(PyTuple_New(static_cast<Py_ssize_t>(arguments.positional.size())));
   for (size_t i = 0; i < arguments.positional.size(); ++i) {
     const Sym& argument = arguments.positional[i];
-    Ref item = method.takes_item ? Ref::create(object_of(constant_key(interpreter, argument)))
-                                 : real_iterable(interpreter, argument);
+    Ref item =
+        method.takes_item ? real_key(interpreter, argument) : real_iterable(interpreter, argument);
     PyTuple_SET_ITEM(positional.get(), static_cast<Py_ssize_t>(i), item.release());
   }
   Ref bound = must(PyObject_GetAttrString(real.get(), name.c_str()));

@@ -3,6 +3,7 @@
 #include "numlift/py/py_error.h"
 #include "symbolic/attributes.h"
 #include "symbolic/calls.h"
+#include "symbolic/library_objects.h"
 #include "symbolic/numpy_calls.h"
 #include "symbolic/operators.h"
 #include "symbolic/pure.h"
@@ -65,6 +66,14 @@ Sym call_special(Interpreter& interpreter, const Sym& function, const Sym& self,
 
 Sym special_method(Interpreter& interpreter, const Sym& self, const char* name,
                    std::vector<Sym> arguments, std::vector<std::pair<Ref, Sym>> keywords) {
+  if (as_library_object(self)) {
+    Sym result =
+        call_library_method(interpreter, self, name, {std::move(arguments), std::move(keywords)});
+    if (result && is_not_implemented(result)) {
+      throw_break("would_raise", fmt::format("{} of a {}", name, type_name(self)));
+    }
+    return result;
+  }
   if (!is_user_instance(self)) return nullptr;
   Sym function = find_special(interpreter, self, name);
   if (!function) return nullptr;
@@ -77,6 +86,7 @@ Sym special_method(Interpreter& interpreter, const Sym& self, const char* name,
 }
 
 bool has_python_method(Interpreter& interpreter, const Sym& self, const char* name) {
+  if (as_library_object(self)) return true;  // a polyfill, or nothing that is found
   if (!is_user_instance(self)) return false;
   const Sym function = find_special(interpreter, self, name);
   return function && function->kind == SymKind::kObject &&
@@ -85,6 +95,14 @@ bool has_python_method(Interpreter& interpreter, const Sym& self, const char* na
 
 Sym binary_special_method(Interpreter& interpreter, int nb_op, bool in_place, const Sym& a,
                           const Sym& b) {
+  if (as_library_object(a)) {
+    const OperatorNames& names = kNames[nb_op];
+    Sym result;
+    if (in_place) result = call_library_method(interpreter, a, names.in_place, {{b}, {}});
+    if (!result) result = call_library_method(interpreter, a, names.forward, {{b}, {}});
+    if (result && !is_not_implemented(result)) return result;
+    throw_break("unsupported_value", fmt::format("an operator on a {}", type_name(a)));
+  }
   const bool left = is_user_instance(a), right = is_user_instance(b);
   if (!left && !right) return nullptr;
   const OperatorNames& names = kNames[nb_op];

@@ -186,6 +186,8 @@ struct IteratorValue : SymbolicValue {
   virtual Sym next(class Tracer& tracer) = 0;
   // nullopt: it cannot be handed to CPython.
   virtual std::optional<CallShape> shape() const { return std::nullopt; }
+  // The class that the object has in CPython; null: not known.
+  virtual Ref type() const { return {}; }
 };
 
 }  // namespace numlift::frame_eval

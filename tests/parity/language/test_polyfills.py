@@ -9,7 +9,7 @@ import operator
 import numpy as np
 import pytest
 from broken_call import X, check, events, note
-from same_call import breaks, same
+from same_call import same
 
 import numlift as nl
 
