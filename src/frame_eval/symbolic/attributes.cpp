@@ -3,6 +3,8 @@
 #include "numlift/py/py_error.h"
 #include "symbolic/calls.h"
 #include "symbolic/containers.h"
+#include "symbolic/exceptions.h"
+#include "symbolic/generators.h"
 #include "symbolic/named_tuples.h"
 #include "symbolic/numpy_calls.h"
 #include "symbolic/pure.h"
@@ -212,6 +214,11 @@ Sym bind_attribute(Interpreter& interpreter, const Sym& raw, const Sym& instance
     Sym function = interpreter.tracer.outside(getter, Source::constant(getter));
     return call_python_function(interpreter, function, {{instance}, {}});
   }
+  if (instance && is_exception(instance) &&
+      (type == &PyMethodDescr_Type || type == &PyWrapperDescr_Type)) {
+    Ref method = must(PyObject_GetAttrString(object.get(), "__name__"));
+    return built_in_method(instance, method);
+  }
   // Methods of C classes: unbound they are themselves; bound they belong to a value of that class.
   if (!instance && (type == &PyMethodDescr_Type || type == &PyWrapperDescr_Type ||
                     type == &PyGetSetDescr_Type || type == &PyMemberDescr_Type)) {
@@ -235,9 +242,10 @@ Sym bind_attribute(Interpreter& interpreter, const Sym& raw, const Sym& instance
 Sym get_super_attribute(Interpreter& interpreter, const Sym& start_class, const Sym& self,
                         BorrowedRef name) {
   auto start = real_object(interpreter, start_class, "super() is used");
-  if (!start || self->kind != SymKind::kObject)
+  if (!start || (self->kind != SymKind::kObject && !is_exception(self)))
     throw_break("unsupported_call", "super() of such an object");
-  const bool self_is_class = PyType_Check(object_of(self).get());
+  const bool self_is_class =
+      self->kind == SymKind::kObject && PyType_Check(object_of(self).get());
   Ref own_class = self_is_class ? *real_object(interpreter, self, "super() is used")
                                 : type_of(interpreter, self);
   PyObject* mro = reinterpret_cast<PyTypeObject*>(own_class.get())->tp_mro;
@@ -303,7 +311,10 @@ Sym get_attribute(Interpreter& interpreter, const Sym& owner, BorrowedRef name) 
       if (auto* parent = dynamic_cast<SuperValue*>(owner.get())) {
         return get_super_attribute(interpreter, parent->start_class, parent->self, name);
       }
+      if (has_generator_method(owner, text)) return built_in_method(owner, name);
       unsupported_attribute(owner, name);
+    case SymKind::kException:
+      return exception_attribute(interpreter, owner, name);
     case SymKind::kNull:
     case SymKind::kArray:
     case SymKind::kMethod:
@@ -318,6 +329,10 @@ void set_attribute(Interpreter& interpreter, const Sym& owner, BorrowedRef name,
     numpy_set_attribute(interpreter.tracer, owner, name, value);
     return;
   }
+  if (is_exception(owner)) {
+    set_exception_attribute(interpreter, owner, name, value);
+    return;
+  }
   store_outside_attribute(interpreter, owner, name, value);
 }
 
@@ -327,6 +342,7 @@ std::optional<bool> has_attribute(Interpreter& interpreter, const Sym& owner, Bo
            _PyType_Lookup(reinterpret_cast<PyTypeObject*>(type_of(interpreter, owner).get()),
                           name) != nullptr;
   }
+  if (is_exception(owner)) return has_exception_attribute(interpreter, owner, name);
   if (owner->kind != SymKind::kObject) {
     if (owner->kind == SymKind::kIterator || owner->kind == SymKind::kCell ||
         owner->kind == SymKind::kNull || owner->kind == SymKind::kFunction ||

@@ -9,6 +9,7 @@
 #include "symbolic/attributes.h"
 #include "symbolic/calls.h"
 #include "symbolic/containers.h"
+#include "symbolic/exceptions.h"
 #include "symbolic/iterators.h"
 #include "symbolic/numpy_calls.h"
 #include "symbolic/operators.h"
@@ -364,7 +365,29 @@ Sym py_next(Interpreter& interpreter, const CallArguments& arguments) {
   }
   if (Sym item = as<IteratorValue>(read[0]).next(interpreter.tracer)) return item;
   if (read.count() == 2) return read[1];
-  throw_break("would_raise", "StopIteration");
+  const Sym result = generator_result(interpreter, read[0]);
+  throw_error(PyExc_StopIteration,
+              is_object(result, Py_None) ? std::vector<Sym>{} : std::vector<Sym>{result});
+}
+
+// sys.exception(), sys.exc_info()
+template <bool whole>
+Sym sys_exception(Interpreter& interpreter, const CallArguments& arguments) {
+  ArgumentReader read("sys.exception", arguments);
+  read.expect(0, 0);
+  const Sym handled = interpreter.topmost_handled();
+  if (!handled) {
+    const auto source = guards::Source::handled_exception();
+    if (source->read({})) throw_break("c_call", "an exception of the caller's is asked for");
+    interpreter.tracer.guard(source, guards::IsAbsent{},
+                             "it is asked for at " + interpreter.location_text());
+    const Sym& none = interpreter.none();
+    return whole ? make_tuple({none, none, none}) : none;
+  }
+  const auto& exception = as<ExceptionValue>(handled);
+  if (!whole) return handled;
+  return make_tuple({interpreter.object(exception.type), handled,
+                     std::make_shared<TracebackValue>(exception, exception.traceback)});
 }
 
 template <char letter>
@@ -377,6 +400,7 @@ Sym py_digits(Interpreter& interpreter, const CallArguments& arguments) {
                                                        : "repr";
   ArgumentReader read(kName, arguments);
   read.expect(1, 1);
+  if (letter == 'r' && is_exception(read[0])) return exception_repr(interpreter, read[0]);
   auto value = pure_constant(interpreter, concrete(interpreter, read[0], kName), kName);
   if (!value)
     throw_break("unsupported_value", fmt::format("{}() of a {}", kName, type_name(read[0])));
@@ -414,6 +438,8 @@ void add_builtins(BuiltinEntries& entries) {
   add("chr", py_digits<'c'>);
   add("ord", py_digits<'d'>);
   add("repr", py_digits<'r'>);
+  entries.emplace_back("sys", "exception", sys_exception<false>);
+  entries.emplace_back("sys", "exc_info", sys_exception<true>);
 }
 
 }  // namespace numlift::frame_eval

@@ -3,6 +3,7 @@
 #include <map>
 
 #include "symbolic/containers.h"
+#include "symbolic/exceptions.h"
 #include "symbolic/iterators.h"
 #include "symbolic/operators.h"
 #include "symbolic/pure.h"
@@ -98,7 +99,8 @@ Sym list_pop(const MethodCall& call) {
   const auto length = static_cast<int64_t>(items.size());
   int64_t index = call.count() ? concrete_int(call.interpreter, call[0], "pop()") : -1;
   if (index < 0) index += length;
-  if (index < 0 || index >= length) throw_break("would_raise", "pop() index out of range");
+  if (length == 0) throw_error(PyExc_IndexError, "pop from empty list");
+  if (index < 0 || index >= length) throw_error(PyExc_IndexError, "pop index out of range");
   Sym item = items[static_cast<size_t>(index)];
   items.erase(items.begin() + index);
   return item;
@@ -113,7 +115,7 @@ Sym list_remove(const MethodCall& call) {
       return call.interpreter.none();
     }
   }
-  throw_break("would_raise", "remove() of an item that is not there");
+  throw_error(PyExc_ValueError, "list.remove(x): x not in list");
 }
 
 Sym list_reverse(const MethodCall& call) {
@@ -168,7 +170,7 @@ Sym dict_pop(const MethodCall& call) {
   Sym found = find_in_dict(call.interpreter, call.self, call[0]);
   if (!found) {
     if (call.count() > 1) return call[1];
-    throw_break("would_raise", "pop() of a key that is not there");
+    throw_error(PyExc_KeyError, {call[0]});
   }
   dict_remove(call.interpreter, dict, call[0]);
   return found;
@@ -177,7 +179,7 @@ Sym dict_pop(const MethodCall& call) {
 Sym dict_popitem(const MethodCall& call) {
   call.expect(0, 0);
   auto& dict = call.changed<DictValue>();
-  if (dict.items.empty()) throw_break("would_raise", "popitem() of an empty dict");
+  if (dict.items.empty()) throw_error(PyExc_KeyError, "popitem(): dictionary is empty");
   auto [key, value] = dict.items.back();
   dict.items.pop_back();
   return make_tuple({key, value});
@@ -231,7 +233,7 @@ Sym set_discard(const MethodCall& call) {
       return call.interpreter.none();
     }
   }
-  if (call.name == "remove") throw_break("would_raise", "remove() of an item that is not there");
+  if (call.name == "remove") throw_error(PyExc_KeyError, {call[0]});
   return call.interpreter.none();
 }
 
@@ -294,7 +296,13 @@ Sym container_method(Interpreter& interpreter, const Sym& self, const std::strin
   if (methods == nullptr || found == methods->end()) {
     throw_break("unsupported_call", fmt::format("method {} of a {}", name, type_name(self)));
   }
-  return found->second({interpreter, self, name, arguments});
+  try {
+    return found->second({interpreter, self, name, arguments});
+  } catch (const Raised& raised) {
+    // How far a method has come when code that it calls raises is not followed.
+    if (raised.is_new) throw;
+    throw *raised.exception->place;
+  }
 }
 
 }  // namespace numlift::frame_eval

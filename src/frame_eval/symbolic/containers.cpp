@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "numlift/py/py_error.h"
+#include "symbolic/exceptions.h"
 #include "symbolic/iterators.h"
 #include "symbolic/operators.h"
 #include "symbolic/pure.h"
@@ -149,7 +150,10 @@ Sym sequence_item(Interpreter& interpreter, const Sym& sequence, const Sym& key)
     length = static_cast<int64_t>(as<SequenceValue>(sequence).items.size());
   }
   if (index < 0) index += length;
-  if (index < 0 || index >= length) throw_break("would_raise", "sequence index out of range");
+  if (index < 0 || index >= length) {
+    throw_error(PyExc_IndexError,
+                is_tuple(sequence) ? "tuple index out of range" : "list index out of range");
+  }
   if (outside_list) {
     return interpreter.tracer.outside(
         Ref::create(PyList_GET_ITEM(object_of(sequence).get(), index)),

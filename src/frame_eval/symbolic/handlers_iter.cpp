@@ -1,5 +1,7 @@
 // Iteration and generators.
+#include "numlift/py/py_error.h"
 #include "symbolic/interpreter.h"
+#include "symbolic/generators.h"
 #include "symbolic/iterators.h"
 #include "symbolic/pure.h"
 
@@ -51,10 +53,16 @@ void get_yield_from_iter(Interpreter& interpreter, Frame& frame, const Instructi
 void send(Interpreter& interpreter, Frame& frame, const Instruction& instruction) {
   Sym sent = frame.pop();
   const Sym inner = frame.peek();
-  if (!is_object(sent, Py_None) || inner->kind != SymKind::kIterator) {
-    throw_break("generator", "send() into a generator");
+  Sym item;
+  if (is_generator(inner)) {
+    item = resume_generator(interpreter, *as<GeneratorValue>(inner).body, sent);
+  } else {
+    if (!is_object(sent, Py_None) || inner->kind != SymKind::kIterator) {
+      throw_break("generator", "send() into a generator that waits for another iterator");
+    }
+    item = as<IteratorValue>(inner).next(interpreter.tracer);
   }
-  if (Sym item = as<IteratorValue>(inner).next(interpreter.tracer)) {
+  if (item) {
     frame.push(std::move(item));
     return;
   }
@@ -62,6 +70,36 @@ void send(Interpreter& interpreter, Frame& frame, const Instruction& instruction
   if (stack_effect(instruction, true) < 0) frame.pop();
   frame.push(generator_result(interpreter, inner));
   frame.next = static_cast<size_t>(instruction.target);
+}
+
+void get_awaitable(Interpreter& interpreter, Frame& frame, const Instruction&) {
+  Sym value = frame.pop();
+  frame.push(make_awaitable(interpreter, value));
+}
+
+// An inner iterator has got what was thrown into it, and its exception is here: the end of it is
+// the value of the whole.
+void cleanup_throw(Interpreter& interpreter, Frame& frame, const Instruction&) {
+  const auto exception = as_exception(frame.pop());
+  if (!is_instance(*exception, PyExc_StopIteration)) {
+    throw Raised{exception, false, false, "an exception goes on"};
+  }
+  frame.pop();
+  frame.pop();
+  frame.push(interpreter.none());
+  Ref name = checked(PyUnicode_InternFromString("value"));
+  frame.push(exception_attribute(interpreter, exception, name));
+}
+
+void call_intrinsic_1(Interpreter&, Frame& frame, const Instruction& instruction) {
+  constexpr int kStopIterationError = 3;
+  if (instruction.arg != kStopIterationError) {
+    throw_break("unsupported_instruction", fmt::format("the intrinsic {}", instruction.arg));
+  }
+  const auto exception = as_exception(frame.peek());
+  if (is_instance(*exception, PyExc_StopIteration)) {
+    frame.peek() = stop_iteration_error(*frame.bytecode, exception);
+  }
 }
 
 void end_send(Interpreter&, Frame& frame, const Instruction&) {
@@ -83,6 +121,9 @@ void install_iter(HandlerTable& table) {
   set(Instr::kEndSend, end_send);
   set(Instr::kReturnGenerator, return_generator);
   set(Instr::kGetYieldFromIter, get_yield_from_iter);
+  set(Instr::kGetAwaitable, get_awaitable);
+  set(Instr::kCleanupThrow, cleanup_throw);
+  set(Instr::kCallIntrinsic1, call_intrinsic_1);
 }
 
 }  // namespace numlift::frame_eval

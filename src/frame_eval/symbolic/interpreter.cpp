@@ -9,8 +9,10 @@
 #include "symbolic/limits.h"
 #include "numlift/numpy_shim/numpy.h"
 #include "numlift/frame_eval/marks.h"
+#include "symbolic/exceptions.h"
 #include "symbolic/hatch_calls.h"
 #include "symbolic/numpy_calls.h"
+#include "symbolic/raising.h"
 
 namespace numlift::frame_eval {
 
@@ -49,6 +51,15 @@ int64_t& trace_clock() {
 
 Interpreter::Interpreter(Tracer& tracer)
     : tracer(tracer), none_(object(Py_None)), true_(object(Py_True)), false_(object(Py_False)) {}
+
+Interpreter::~Interpreter() {
+  for (const auto& raised : raised_) {
+    if (const auto exception = raised.lock()) {
+      exception->cause = exception->context = nullptr;
+      exception->attributes.clear();
+    }
+  }
+}
 
 Sym Interpreter::integer(int64_t value) {
   return tracer.constant(checked(PyLong_FromLongLong(value)));
@@ -89,7 +100,10 @@ Sym Interpreter::run_root(BorrowedRef function, const guards::CallInputs& inputs
       slot = tracer.outside(std::move(value), std::move(source));
     }
   }
-  return run(*frame);
+  Sym result = run(*frame);
+  frame.reset();
+  close_abandoned();
+  return result;
 }
 
 Sym Interpreter::open_keywords(BorrowedRef dict, const SourcePtr& source) {
@@ -137,7 +151,7 @@ bool can_be_suspended(const Frame& frame) {
 
 }  // namespace
 
-Sym Interpreter::resume(Frame& frame) {
+Sym Interpreter::resume(Frame& frame, const Raised* thrown) {
   if (depth_ >= kMaxInlineDepth) {
     throw_break("too_deep",
                 fmt::format("calls nested {} deep while tracing {}", depth_, frame.name));
@@ -145,29 +159,119 @@ Sym Interpreter::resume(Frame& frame) {
   Frame* const caller = std::exchange(current_, &frame);
   frame.caller = caller;
   ++depth_;
-  // A Break leaves the interpreter for good, so that the restore below needs no scope object.
+  const auto leave = [&] {
+    --depth_;
+    current_ = caller;
+    if (caller != nullptr) locate(*caller);
+  };
+  // A Break leaves the interpreter for good: it restores nothing.
   Sym result;
   try {
-    result = run_instructions(frame);
+    result = run_instructions(frame, thrown);
   } catch (Break& reason) {
     place_break(frame, &reason);
     throw;
-  } catch (const PyError&) {
-    if (must_reach_user()) throw;
-    // Only what Python itself does on real constants can fail so: the code raises there.
-    PyErr_Clear();
-    Break reason{"would_raise", "an operation on constants raises"};
-    place_break(frame, &reason);
-    throw reason;
+  } catch (const Raised&) {
+    leave();
+    throw;
   } catch (const SizeOverflowError& error) {
     Break reason{"unsupported_value", error.what()};
     place_break(frame, &reason);
     throw reason;
   }
-  --depth_;
-  current_ = caller;
-  if (caller != nullptr) locate(*caller);
+  leave();
   return result;
+}
+
+Sym Interpreter::topmost_handled() const {
+  for (const HandledException* one = handled; one != nullptr; one = one->outer) {
+    if (one->value) return one->value;
+  }
+  return nullptr;
+}
+
+namespace {
+
+// A handler other than those that end every generator's code.
+bool is_handled(const Bytecode& bytecode, const Instruction& instruction) {
+  if (instruction.handler == kNoTarget) return false;
+  const auto target = bytecode.handlers[static_cast<size_t>(instruction.handler)].target;
+  const Instr first = bytecode.instructions[static_cast<size_t>(target)].op;
+  return first != Instr::kCallIntrinsic1 && first != Instr::kCleanupThrow;
+}
+
+bool is_handled(const Frame& frame) {
+  return frame.next > 0 && is_handled(*frame.bytecode, frame.bytecode->instructions[frame.next - 1]);
+}
+
+}  // namespace
+
+bool Interpreter::has_handler(const Frame& frame) {
+  for (const Frame* one = &frame; one != nullptr; one = one->caller) {
+    if (is_handled(*one)) return true;
+  }
+  return false;
+}
+
+Sym Interpreter::run_instructions(Frame& frame, const Raised* thrown) {
+  const bool callers_handle = frame.caller != nullptr && has_handler(*frame.caller);
+  std::optional<Raised> raised;
+  if (thrown != nullptr) raised = *thrown;
+  for (;;) {
+    if (raised) {
+      unwind(frame, *std::exchange(raised, std::nullopt));
+      if (!abandoned->empty()) close_abandoned();
+    }
+    try {
+      return run_until_raise(frame, callers_handle);
+    } catch (Raised& one) {
+      raised = std::move(one);
+    } catch (const Break& reason) {
+      raised = error_of_operation(*this, frame, reason);
+      if (!raised) throw;
+    } catch (const PyError&) {
+      if (must_reach_user()) throw;
+      // Only what Python itself does on real constants can fail so: the code raises there.
+      PyErr_Clear();
+      const Break reason{"would_raise", "an operation on constants raises"};
+      raised = error_of_operation(*this, frame, reason);
+      if (!raised) throw reason;
+    }
+  }
+}
+
+void Interpreter::unwind(Frame& frame, Raised raised) {
+  direct_caller = nullptr;
+  frame.keyword_names = {};
+  frame.operands.clear();
+  ExceptionValue& exception = *raised.exception;
+  const bool is_first = !exception.place;
+  const bool is_pristine = is_first && exception_shape(exception);
+  if (raised.is_new) set_context(*this, raised.exception);
+  if (is_first) {
+    Break place{"would_raise", raised.reason};
+    place_break(frame, &place);
+    if (is_pristine) exception.begins = place.clock;
+    exception.place = std::move(place);
+    raised_.push_back(raised.exception);
+  }
+  if (raised.leaves_trace) exception.traceback = new_traceback();
+  raised.is_new = false;
+  raised.leaves_trace = true;  // of the caller
+  const size_t at = frame.next - 1;
+  const int32_t index = frame.bytecode->instructions[at].handler;
+  if (index == kNoTarget) {
+    frame.done = true;
+    throw raised;
+  }
+  const numlift::Handler& handler = frame.bytecode->handlers[static_cast<size_t>(index)];
+  NUMLIFT_CHECK(static_cast<size_t>(handler.depth) <= frame.stack.size(),
+                "a handler of {} keeps {} of {} values", frame.name, handler.depth,
+                frame.stack.size());
+  frame.stack.resize(static_cast<size_t>(handler.depth));
+  if (handler.push_lasti) frame.push(integer(static_cast<int64_t>(at)));
+  frame.push(raised.exception);
+  frame.next = static_cast<size_t>(handler.target);
 }
 
 // The clock of the innermost frame that can be suspended, unless the break names an earlier one.
@@ -187,7 +291,7 @@ void Interpreter::locate(const Frame& frame) {
   if (line > 0) tracer.set_location(frame.file, frame.name, line);
 }
 
-Sym Interpreter::run_instructions(Frame& frame) {
+Sym Interpreter::run_until_raise(Frame& frame, bool callers_handle) {
   const HandlerTable& handlers = handler_table();
   const auto& instructions = frame.bytecode->instructions;
   const bool is_suspendable = can_be_suspended(frame);
@@ -218,17 +322,22 @@ Sym Interpreter::run_instructions(Frame& frame) {
       frame.done = true;
       return object(instruction.constant);
     }
-    if (instruction.op == Instr::kYieldValue) {
-      check_yield(frame, instruction);
-      return frame.pop();
-    }
+    if (instruction.op == Instr::kYieldValue) return frame.pop();
     const InstructionHandler handler = handlers[static_cast<size_t>(instruction.op)];
     if (handler == nullptr) {
       throw_break(
           instruction.op == Instr::kLoadBuildClass ? "class_made" : "unsupported_instruction",
           fmt::format("the instruction {}", instruction_name(instruction.op)));
     }
+    const bool may_go_on = callers_handle || is_handled(*frame.bytecode, instruction);
+    if (may_go_on) {
+      frame.operands = frame.stack;
+      frame.operands_graph_size = tracer.graph().size();
+      frame.operand_names = frame.keyword_names;
+    }
     handler(*this, frame, instruction);
+    if (may_go_on) frame.operands.clear();
+    if (!abandoned->empty()) close_abandoned();
   }
 }
 
@@ -254,6 +363,7 @@ class HandedOut {
       case SymKind::kMethod:
       case SymKind::kCell:
       case SymKind::kIterator:
+      case SymKind::kException:
         holds_anything_ = true;
         break;
       case SymKind::kNull:
@@ -268,6 +378,9 @@ class HandedOut {
   // Nobody can tell when the value goes, or whether it was ever made.
   bool leaves_unseen(const Sym& value) const {
     if (value->kind == SymKind::kScalar || value->kind == SymKind::kSize) return !value->source;
+    if (value->kind == SymKind::kException) {
+      return keeps_nothing_alive(static_cast<const ExceptionValue&>(*value));
+    }
     if (value->kind != SymKind::kArray || value->source || holds_anything_) return false;
     const Storage* storage = static_cast<const ArrayValue&>(*value).storage.get();
     return !storage->is_input &&
@@ -302,17 +415,49 @@ bool may_call_python(const Frame& frame, const Bytecode& bytecode, int32_t begin
 
 }  // namespace
 
+namespace {
+
+// The instruction before which CPython has to take over so that it makes for itself what is
+// handled here and what stands on the stacks and cannot be handed out; -1: there is nothing.
+int64_t oldest_begin(const std::vector<Frame*>& frames, const HandledException* handled) {
+  int64_t oldest = -1;
+  const auto add = [&](int64_t clock) {
+    if (oldest < 0 || clock < oldest) oldest = clock;
+  };
+  for (; handled != nullptr; handled = handled->outer) {
+    if (handled->value) add(static_cast<ExceptionValue&>(*handled->value).begins);
+  }
+  for (const Frame* frame : frames) {
+    for (const Sym& value : frame->stack) {
+      if (value->kind == SymKind::kException) {
+        add(static_cast<ExceptionValue&>(*value).begins);
+      } else if (value->kind == SymKind::kIterator &&
+                 !static_cast<IteratorValue&>(*value).shape()) {
+        add(value->born);
+      }
+    }
+  }
+  return oldest;
+}
+
+}  // namespace
+
 void Interpreter::stop(Frame& frame, size_t index) {
   const auto& bytecode = *frame.bytecode;
   const auto begin = static_cast<int32_t>(index);
+  std::vector<Frame*> chain;
+  for (Frame* one = &frame; one != nullptr; one = one->caller) chain.insert(chain.begin(), one);
   if (!can_leave_after(bytecode, unit_at(bytecode, begin))) {
     throw Break{"unsupported_instruction",
                 fmt::format("{}, which CPython cannot be left behind",
                             instruction_name(bytecode.instructions[index].op)),
-                -1, true};
+                oldest_begin(chain, handled), true};
   }
-  std::vector<Frame*> chain;
-  for (Frame* one = &frame; one != nullptr; one = one->caller) chain.insert(chain.begin(), one);
+  // What a handler handles is the thread's business, not a value that could be handed over.
+  if (topmost_handled()) {
+    throw Break{"handed_over", "CPython goes on inside an except block",
+                oldest_begin(chain, handled), true};
+  }
   const bool all_may_be_read = may_call_python(frame, bytecode, begin) ||
                                std::any_of(chain.begin(), chain.end(), [](const Frame* one) {
                                  return keeps_its_frame(*one->bytecode);
@@ -364,18 +509,6 @@ void Interpreter::stop(Frame& frame, size_t index) {
   throw stopped;
 }
 
-void Interpreter::check_yield(const Frame& frame, const Instruction& instruction) {
-  // A generator that is left alone runs its finally blocks when it is dropped; those are not
-  // traced. The handler that turns StopIteration into RuntimeError stands around every generator's
-  // body.
-  if (instruction.handler == kNoTarget) return;
-  const numlift::Handler& target =
-      frame.bytecode->handlers[static_cast<size_t>(instruction.handler)];
-  const Instruction& first = frame.bytecode->instructions[static_cast<size_t>(target.target)];
-  if (first.op == Instr::kCallIntrinsic1 || first.op == Instr::kCleanupThrow) return;
-  throw_break("generator", "yield inside try or with");
-}
-
 // ---------------------------------------------------------------- globals and cells
 
 Sym Interpreter::load_global(const Frame& frame, BorrowedRef name) {
@@ -383,7 +516,10 @@ Sym Interpreter::load_global(const Frame& frame, BorrowedRef name) {
   if (auto found = globals_.find(key); found != globals_.end()) return found->second;
   SourcePtr source = Source::global(frame.globals, name);
   BorrowedRef value = source->read({});
-  if (!value) throw_break("would_raise", fmt::format("name '{}' is not defined", utf8_text(name)));
+  if (!value) {
+    tracer.guard(source, guards::IsAbsent{}, "it is not defined at " + location_text());
+    throw_name_error(name);
+  }
   Sym result = tracer.outside(Ref::create(value), std::move(source));
   globals_.emplace(key, result);
   return result;
@@ -496,7 +632,10 @@ Sym Interpreter::run_suspended(const std::vector<SuspendedFrame>& frames, const 
     }
     open.push_back(std::move(frame));
   }
-  return run_chain(open, 0);
+  Sym result = run_chain(open, 0);
+  open.clear();
+  close_abandoned();
+  return result;
 }
 
 Sym Interpreter::run_chain(const std::vector<std::unique_ptr<Frame>>& frames, size_t first) {
@@ -505,10 +644,23 @@ Sym Interpreter::run_chain(const std::vector<std::unique_ptr<Frame>>& frames, si
     frame.caller = std::exchange(current_, &frame);
     frame.unit = frame.next - 1;
     ++depth_;
-    Sym result = run_chain(frames, first + 1);
-    --depth_;
-    current_ = frame.caller;
-    frame.push(std::move(result));
+    const auto leave = [&] {
+      --depth_;
+      current_ = frame.caller;
+      // What its locals held goes when it ends.
+      frames[first + 1]->slots.clear();
+      frames[first + 1]->stack.clear();
+    };
+    std::optional<Raised> raised;
+    try {
+      Sym result = run_chain(frames, first + 1);
+      frame.push(std::move(result));
+    } catch (Raised& one) {
+      raised = std::move(one);
+    }
+    leave();
+    close_abandoned();
+    if (raised) return resume(frame, &*raised);
   }
   return run(frame);
 }
@@ -532,6 +684,8 @@ std::variant<TraceResult, TraceBreak> trace_call(const TraceStart& start,
         return tracer.finish({start.frames == nullptr
                                   ? interpreter.run_root(start.function, inputs)
                                   : interpreter.run_suspended(*start.frames, start.name, inputs)});
+      } catch (const Raised& raised) {
+        throw *raised.exception->place;
       } catch (const StopTrace& stopped) {
         TraceResult result = tracer.finish(stopped.values);
         result.exit = TraceExit{*why, stopped.frames};

@@ -4,6 +4,7 @@
 
 #include "numlift/py/py_error.h"
 #include "symbolic/containers.h"
+#include "symbolic/exceptions.h"
 #include "symbolic/pure.h"
 #include "symbolic/python_scalars.h"
 #include "symbolic/side_effects.h"
@@ -196,6 +197,7 @@ bool is_plain_builtin(const Sym& value) {
     case SymKind::kMethod:
     case SymKind::kCell:
     case SymKind::kIterator:
+    case SymKind::kException:
       return false;
   }
   NUMLIFT_UNREACHABLE();
@@ -389,6 +391,8 @@ bool truth(Interpreter& interpreter, const Sym& value) {
     case SymKind::kFunction:
     case SymKind::kMethod:
       return true;
+    case SymKind::kException:
+      return exception_truth(interpreter, value);
     case SymKind::kIterator:
       if (auto* view = dynamic_cast<DictView*>(value.get()))
         return dict_length(interpreter, view->dict) != 0;
@@ -452,7 +456,7 @@ Sym get_item(Interpreter& interpreter, const Sym& container, const Sym& key) {
   if (is_numpy_value(container)) return numpy_get_item(interpreter.tracer, container, key);
   if (is_dict(container)) {
     if (Sym found = find_in_dict(interpreter, container, key)) return found;
-    throw_break("would_raise", "KeyError");
+    throw_error(PyExc_KeyError, {key});
   }
   if (is_list(container) || is_tuple(container)) return sequence_item(interpreter, container, key);
   if (Sym made = numpy_index_object(interpreter.tracer, container, key)) return made;
@@ -486,7 +490,7 @@ void set_item(Interpreter& interpreter, const Sym& container, const Sym& key, co
     int64_t index = concrete_int(interpreter, key, "index into a list");
     if (index < 0) index += length;
     if (index < 0 || index >= length)
-      throw_break("would_raise", "list assignment index out of range");
+      throw_error(PyExc_IndexError, "list assignment index out of range");
     items[static_cast<size_t>(index)] = value;
     return;
   }
@@ -499,12 +503,20 @@ void set_item(Interpreter& interpreter, const Sym& container, const Sym& key, co
 
 void delete_item(Interpreter& interpreter, const Sym& container, const Sym& key) {
   if (container->kind == SymKind::kDict) {
-    if (!dict_remove(interpreter, as<DictValue>(container), key))
-      throw_break("would_raise", "KeyError");
+    if (!dict_remove(interpreter, as<DictValue>(container), key)) {
+      throw_error(PyExc_KeyError, {key});
+    }
     return;
   }
   if (container->kind == SymKind::kList && key->kind != SymKind::kSlice) {
-    container_method(interpreter, container, "pop", {{key}, {}});
+    auto& items = as<SequenceValue>(container).items;
+    const auto length = static_cast<int64_t>(items.size());
+    int64_t index = concrete_int(interpreter, key, "index into a list");
+    if (index < 0) index += length;
+    if (index < 0 || index >= length) {
+      throw_error(PyExc_IndexError, "list assignment index out of range");
+    }
+    items.erase(items.begin() + index);
     return;
   }
   if (container->kind == SymKind::kObject) change_outside_container(interpreter, container, "del");

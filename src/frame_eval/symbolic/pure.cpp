@@ -2,7 +2,9 @@
 
 #include "numlift/numpy_shim/dtypes.h"
 #include "numlift/numpy_shim/numpy.h"
+#include "numlift/frame_eval/marks.h"
 #include "numlift/py/py_error.h"
+#include "symbolic/exceptions.h"
 #include "symbolic/python_scalars.h"
 
 namespace numlift::frame_eval {
@@ -44,9 +46,10 @@ bool compares_by_identity(BorrowedRef object) {
 
 Ref must(PyObject* new_reference) {
   if (new_reference == nullptr) {
+    if (must_reach_user()) throw PyError();
     PyObject* type = PyErr_Occurred();
     std::string name = type ? reinterpret_cast<PyTypeObject*>(type)->tp_name : "an exception";
-    PyErr_Clear();
+    if (auto raised = raised_from_error()) throw *raised;
     throw_break("would_raise", name);
   }
   return Ref::steal(new_reference);
@@ -147,6 +150,8 @@ Ref type_of(Interpreter& interpreter, const Sym& value) {
     case SymKind::kMethod:
       if (as<MethodValue>(value).function) return type(PyMethod_Type);
       return type(PyCFunction_Type);
+    case SymKind::kException:
+      return as<ExceptionValue>(value).type;
     case SymKind::kNull:
     case SymKind::kCell:
     case SymKind::kIterator:
@@ -262,6 +267,8 @@ std::string type_name(const Sym& value) {
       return "cell";
     case SymKind::kIterator:
       return "iterator";
+    case SymKind::kException:
+      return reinterpret_cast<PyTypeObject*>(as<ExceptionValue>(value).type.get())->tp_name;
   }
   NUMLIFT_UNREACHABLE();
 }

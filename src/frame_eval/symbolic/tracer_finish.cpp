@@ -5,6 +5,7 @@
 #include "numlift/frame_eval/marks.h"
 #include "numlift/py/py_error.h"
 #include "symbolic/builtins.h"
+#include "symbolic/exceptions.h"
 #include "symbolic/tracer_state.h"
 
 namespace numlift::frame_eval {
@@ -195,6 +196,15 @@ class RecipeBuilder {
       case SymKind::kIterator: {
         const auto shape = static_cast<const IteratorValue&>(value).shape();
         if (!shape) cannot(value, "a generator or the like, made inside, is handed to CPython");
+        return call(*shape);
+      }
+      case SymKind::kException: {
+        const auto& exception = static_cast<const ExceptionValue&>(value);
+        const auto shape = exception_shape(exception);
+        if (!shape) {
+          throw Break{"handed_over", "an exception that was raised inside is handed to CPython",
+                      exception.begins};
+        }
         return call(*shape);
       }
       case SymKind::kNull:
