@@ -244,8 +244,7 @@ Sym get_super_attribute(Interpreter& interpreter, const Sym& start_class, const 
   auto start = real_object(interpreter, start_class, "super() is used");
   if (!start || (self->kind != SymKind::kObject && !is_exception(self)))
     throw_break("unsupported_call", "super() of such an object");
-  const bool self_is_class =
-      self->kind == SymKind::kObject && PyType_Check(object_of(self).get());
+  const bool self_is_class = self->kind == SymKind::kObject && PyType_Check(object_of(self).get());
   Ref own_class = self_is_class ? *real_object(interpreter, self, "super() is used")
                                 : type_of(interpreter, self);
   PyObject* mro = reinterpret_cast<PyTypeObject*>(own_class.get())->tp_mro;

@@ -60,9 +60,10 @@ bool ends_with_its_callee(BorrowedRef builtin) {
   static auto* const builtins = [] {
     auto known = std::make_unique<std::set<PyObject*>>();
     for (const char* name :
-         {"next", "iter", "list", "tuple", "set", "dict", "any", "all", "len", "abs", "bool", "int",
-          "float", "str", "repr", "getattr", "hasattr", "isinstance", "issubclass", "enumerate",
-          "zip", "map", "filter", "sum", "sorted", "divmod", "pow", "round"}) {
+         {"next", "iter",    "list",    "tuple",      "set",        "dict",      "any",
+          "all",  "len",     "abs",     "bool",       "int",        "float",     "str",
+          "repr", "getattr", "hasattr", "isinstance", "issubclass", "enumerate", "zip",
+          "map",  "filter",  "sum",     "sorted",     "divmod",     "pow",       "round"}) {
       known->insert(known_object("builtins", name).get());
     }
     return known.release();

@@ -115,8 +115,7 @@ void make_group(Interpreter& interpreter, ExceptionValue& group, const CallArgum
   }
   Exceptions exceptions = sequence_items(interpreter, read[1]);
   if (exceptions.empty()) {
-    throw_error(PyExc_ValueError,
-                "second argument (exceptions) must be a non-empty sequence");
+    throw_error(PyExc_ValueError, "second argument (exceptions) must be a non-empty sequence");
   }
   for (const Sym& one : exceptions) {
     if (!is_exception(one)) {
@@ -134,8 +133,8 @@ void make_group(Interpreter& interpreter, ExceptionValue& group, const CallArgum
 }
 
 GroupParts match_group(Interpreter& interpreter, const Sym& exception, const Sym& classes) {
-  for (const Sym& one : is_tuple(classes) ? sequence_items(interpreter, classes)
-                                          : std::vector<Sym>{classes}) {
+  for (const Sym& one :
+       is_tuple(classes) ? sequence_items(interpreter, classes) : std::vector<Sym>{classes}) {
     const auto real = real_object(interpreter, one, "a handler's class");
     if (real && PyExceptionClass_Check(real->get()) &&
         PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(real->get()),
@@ -186,9 +185,8 @@ Sym group_method(Interpreter& interpreter, const Sym& self, const std::string& n
     throw_break("unsupported_call", fmt::format("method {} of an exception group", name));
   }
   const Sym& condition = read[0];
-  const bool by_class =
-      is_tuple(condition) || (condition->kind == SymKind::kObject &&
-                              PyExceptionClass_Check(object_of(condition).get()));
+  const bool by_class = is_tuple(condition) || (condition->kind == SymKind::kObject &&
+                                                PyExceptionClass_Check(object_of(condition).get()));
   const GroupParts parts = split(interpreter, self, [&](const Sym& one) {
     if (by_class) return matches(interpreter, one, condition);
     return truth(interpreter, call_value(interpreter, condition, {{one}, {}}));

@@ -34,8 +34,8 @@ bool is_plain(const PyTypeObject* base) {
 
 // The first argument is a member, too: StopIteration.value, SystemExit.code.
 const char* value_member(const PyTypeObject* base) {
-  for (const auto& [type, name] : {std::pair(PyExc_StopIteration, "value"),
-                                   std::pair(PyExc_SystemExit, "code")}) {
+  for (const auto& [type, name] :
+       {std::pair(PyExc_StopIteration, "value"), std::pair(PyExc_SystemExit, "code")}) {
     if (base->tp_init == as_type(type)->tp_init) return name;
   }
   return nullptr;
@@ -79,8 +79,7 @@ Ref constant_tuple(Interpreter& interpreter, const std::vector<Sym>& values) {
 std::vector<Sym> constants_of(BorrowedRef tuple) {
   std::vector<Sym> values;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple.get()); ++i) {
-    values.push_back(
-        std::make_shared<ObjectValue>(Ref::create(PyTuple_GET_ITEM(tuple.get(), i))));
+    values.push_back(std::make_shared<ObjectValue>(Ref::create(PyTuple_GET_ITEM(tuple.get(), i))));
   }
   return values;
 }
@@ -162,8 +161,8 @@ void throw_error(PyObject* type, std::vector<Sym> args) {
 }
 
 void throw_error(PyObject* type, const std::string& message) {
-  std::vector<Sym> args{std::make_shared<ObjectValue>(checked(PyUnicode_FromStringAndSize(
-      message.data(), static_cast<Py_ssize_t>(message.size()))))};
+  std::vector<Sym> args{std::make_shared<ObjectValue>(checked(
+      PyUnicode_FromStringAndSize(message.data(), static_cast<Py_ssize_t>(message.size()))))};
   auto exception = std::make_shared<ExceptionValue>(Ref::create(type), make_tuple(std::move(args)));
   throw Raised{std::move(exception), true, true,
                fmt::format("{}: {}", as_type(type)->tp_name, message)};
@@ -172,8 +171,8 @@ void throw_error(PyObject* type, const std::string& message) {
 void throw_name_error(BorrowedRef name) {
   auto exception = std::make_shared<ExceptionValue>(
       Ref::create(PyExc_NameError),
-      make_tuple({std::make_shared<ObjectValue>(checked(
-          PyUnicode_FromFormat("name '%U' is not defined", name.get())))}));
+      make_tuple({std::make_shared<ObjectValue>(
+          checked(PyUnicode_FromFormat("name '%U' is not defined", name.get())))}));
   exception->members.emplace_back("name", std::make_shared<ObjectValue>(Ref::create(name)));
   std::string reason = fmt::format("name '{}' is not defined", utf8_text(name));
   throw Raised{std::move(exception), true, true, std::move(reason)};
@@ -205,8 +204,8 @@ std::optional<Raised> raised_from_error() {
     PyErr_Clear();
     return std::nullopt;
   }
-  auto exception = std::make_shared<ExceptionValue>(
-      Ref::create(reinterpret_cast<PyObject*>(own)), make_tuple(constants_of(args)));
+  auto exception = std::make_shared<ExceptionValue>(Ref::create(reinterpret_cast<PyObject*>(own)),
+                                                    make_tuple(constants_of(args)));
   exception->real = value;
   return Raised{std::move(exception), true, true, std::move(reason)};
 }
@@ -309,9 +308,8 @@ Sym read_context(Interpreter& interpreter, const ExceptionValue& exception) {
 }
 
 [[noreturn]] void no_attribute(const ExceptionValue& exception, BorrowedRef name) {
-  throw_error(PyExc_AttributeError,
-              fmt::format("'{}' object has no attribute '{}'", as_type(exception.type)->tp_name,
-                          utf8_text(name)));
+  throw_error(PyExc_AttributeError, fmt::format("'{}' object has no attribute '{}'",
+                                                as_type(exception.type)->tp_name, utf8_text(name)));
 }
 
 [[noreturn]] void unsupported_attribute(const ExceptionValue& exception, BorrowedRef name) {

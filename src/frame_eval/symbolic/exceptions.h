@@ -25,10 +25,11 @@ struct ExceptionValue : SymbolicValue {
   // handles.
   bool has_outer_context = false;
   bool suppress_context = false;
-  std::vector<std::pair<Ref, Sym>> attributes;         // its __dict__
-  std::vector<std::pair<std::string, Sym>> members;    // of its C struct, beside those above
-  Ref real;                   // one that is equal in type, args and members; or null
-  int64_t traceback = 0;      // 0: none; else which one: equal numbers are one traceback object
+  std::vector<std::pair<Ref, Sym>> attributes;       // its __dict__
+  std::vector<std::pair<std::string, Sym>> members;  // of its C struct, beside those above
+  Ref real;                              // one that is equal in type, args and members; or null
+  std::vector<std::vector<Sym>> locals;  // of the frames that it has left: a traceback keeps them
+  int64_t traceback = 0;       // 0: none; else which one: equal numbers are one traceback object
   std::optional<Break> place;  // where it was raised first
   // CPython has to take over before this instruction to have the exception as it is: the one that
   // made it, or where it could have been made anew until then, the one that raised it first.
@@ -45,9 +46,9 @@ struct TracebackValue : IteratorValue {
 
 struct Raised {
   std::shared_ptr<ExceptionValue> exception;
-  bool is_new = true;  // false: it goes on, with the context that it has
-  bool leaves_trace = true;     // the frame that raises is added to its traceback
-  std::string reason{};         // for messages, should nobody handle it
+  bool is_new = true;        // false: it goes on, with the context that it has
+  bool leaves_trace = true;  // the frame that raises is added to its traceback
+  std::string reason{};      // for messages, should nobody handle it
 };
 
 // A traceback number that no exception has yet.

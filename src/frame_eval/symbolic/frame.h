@@ -24,7 +24,7 @@ struct Frame {
   std::vector<Sym> slots;
   std::vector<std::shared_ptr<CellValue>> closure;
   std::vector<Sym> stack;
-  Ref keyword_names;                            // for the next Call
+  Ref keyword_names;  // for the next Call
   // The stack and those names as they were before the present instruction, where a handler waits
   // for what it may raise.
   std::vector<Sym> operands;

@@ -46,9 +46,9 @@ void drop_frame(GeneratorBody& body) {
   body.frame->stack.clear();
 }
 
-
 Sym run_step(Interpreter& interpreter, GeneratorBody& body, const Raised* thrown) {
   body.is_started = true;
+  if (thrown != nullptr) body.frame->push(interpreter.none());  // as CPython does
   Sym value;
   try {
     const Running running(interpreter, body);
@@ -87,7 +87,8 @@ bool handles_throw(const Frame& frame) {
   return frame.bytecode->instructions[static_cast<size_t>(target)].op == Instr::kCleanupThrow;
 }
 
-// Up to 3.11 there is no code for it: the inner iterator's result is that of the whole `yield from`.
+// Up to 3.11 there is no code for it: the inner iterator's result is that of the whole `yield
+// from`.
 void leave_inner(Frame& frame, Sym result) {
   const auto& instructions = frame.bytecode->instructions;
   size_t index = frame.next;
@@ -148,10 +149,10 @@ void close_body(Interpreter& interpreter, GeneratorBody& body) {
 bool close_gives_result() {
   static const bool gives = [] {
     const Ref names = checked(PyDict_New());
-    const Ref done = checked(PyRun_String(
-        "def wait():\n try:\n  yield\n except GeneratorExit:\n  return 1\n"
-        "waiting = wait()\nnext(waiting)\nresult = waiting.close()\n",
-        Py_file_input, names.get(), names.get()));
+    const Ref done =
+        checked(PyRun_String("def wait():\n try:\n  yield\n except GeneratorExit:\n  return 1\n"
+                             "waiting = wait()\nnext(waiting)\nresult = waiting.close()\n",
+                             Py_file_input, names.get(), names.get()));
     return PyDict_GetItemString(names.get(), "result") != Py_None;
   }();
   return gives;
@@ -169,8 +170,7 @@ Raised thrown_by(Interpreter& interpreter, const CallArguments& arguments) {
   ArgumentReader read("throw", arguments);
   read.expect(1, 1);  // more of them are deprecated
   Sym exception = read[0];
-  if (exception->kind == SymKind::kObject &&
-      PyExceptionClass_Check(object_of(exception).get())) {
+  if (exception->kind == SymKind::kObject && PyExceptionClass_Check(object_of(exception).get())) {
     exception = call_value(interpreter, exception, {});
   }
   if (!is_exception(exception)) {
@@ -184,10 +184,10 @@ constexpr std::array kCoroutineMethods{"send", "throw", "close", "__await__"};
 
 }  // namespace
 
-std::shared_ptr<ExceptionValue> stop_iteration_error(
-    const Bytecode& bytecode, const std::shared_ptr<ExceptionValue>& stop) {
+std::shared_ptr<ExceptionValue> stop_iteration_error(const Bytecode& bytecode,
+                                                     const std::shared_ptr<ExceptionValue>& stop) {
   const auto* code = reinterpret_cast<PyCodeObject*>(bytecode.code.get());
-  const char* kind = (code->co_flags & CO_COROUTINE) != 0          ? "coroutine"
+  const char* kind = (code->co_flags & CO_COROUTINE) != 0         ? "coroutine"
                      : (code->co_flags & CO_ASYNC_GENERATOR) != 0 ? "async generator"
                                                                   : "generator";
   auto error = std::make_shared<ExceptionValue>(
@@ -233,8 +233,8 @@ Sym resume_generator(Interpreter& interpreter, GeneratorBody& body, const Sym& s
   if (body.is_started) {
     body.frame->push(sent);  // what the yield expression gives
   } else if (!is_object(sent, Py_None)) {
-    throw_error(PyExc_TypeError, fmt::format("can't send non-None value to a just-started {}",
-                                             kind_name(body)));
+    throw_error(PyExc_TypeError,
+                fmt::format("can't send non-None value to a just-started {}", kind_name(body)));
   }
   return run_step(interpreter, body, nullptr);
 }
@@ -260,7 +260,8 @@ Sym throw_into(Interpreter& interpreter, GeneratorBody& body, const Raised& rais
     return run_step(interpreter, body, &raised);
   }
   const Sym inner = frame.peek();
-  if (!is_generator(inner)) throw_break("generator", "throw() into a yield from of a plain iterator");
+  if (!is_generator(inner))
+    throw_break("generator", "throw() into a yield from of a plain iterator");
   if (is_instance(*raised.exception, PyExc_GeneratorExit)) {
     throw_break("generator", "GeneratorExit is thrown into a yield from");
   }

@@ -86,8 +86,7 @@ void format_value(Interpreter& interpreter, Frame& frame, const Instruction& ins
   Ref spec;
   if (instruction.arg & 4) spec = formattable(interpreter, frame.pop());
   if (instruction.arg & 4 && (instruction.arg & 3) == 0) refuse_exception(frame.peek());
-  Ref value =
-      formattable(interpreter, convert(interpreter, frame.pop(), instruction.arg & 3));
+  Ref value = formattable(interpreter, convert(interpreter, frame.pop(), instruction.arg & 3));
   frame.push(interpreter.tracer.constant(must(PyObject_Format(value.get(), spec.get()))));
 }
 

@@ -23,8 +23,7 @@ Sym instance_of(Interpreter& interpreter, const Sym& value) {
       if (is_exception(made)) return made;
     } else if (PyExceptionInstance_Check(object.get())) {
       // It gets a traceback and a context: a change of an object from outside.
-      throw_break("would_raise",
-                  fmt::format("{} from outside is raised", object.type()->tp_name));
+      throw_break("would_raise", fmt::format("{} from outside is raised", object.type()->tp_name));
     }
   }
   throw_error(PyExc_TypeError, "exceptions must derive from BaseException");

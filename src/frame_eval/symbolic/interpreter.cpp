@@ -57,6 +57,7 @@ Interpreter::~Interpreter() {
     if (const auto exception = raised.lock()) {
       exception->cause = exception->context = nullptr;
       exception->attributes.clear();
+      exception->locals.clear();
     }
   }
 }
@@ -201,7 +202,8 @@ bool is_handled(const Bytecode& bytecode, const Instruction& instruction) {
 }
 
 bool is_handled(const Frame& frame) {
-  return frame.next > 0 && is_handled(*frame.bytecode, frame.bytecode->instructions[frame.next - 1]);
+  return frame.next > 0 &&
+         is_handled(*frame.bytecode, frame.bytecode->instructions[frame.next - 1]);
 }
 
 }  // namespace
@@ -262,6 +264,7 @@ void Interpreter::unwind(Frame& frame, Raised raised) {
   const int32_t index = frame.bytecode->instructions[at].handler;
   if (index == kNoTarget) {
     frame.done = true;
+    exception.locals.push_back(std::move(frame.slots));
     throw raised;
   }
   const numlift::Handler& handler = frame.bytecode->handlers[static_cast<size_t>(index)];

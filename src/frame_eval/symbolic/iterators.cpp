@@ -152,10 +152,10 @@ struct ZipIterator : IteratorValue {
   void check_all_exhausted(Tracer& tracer, size_t first) {
     // CPython names the first argument that differs from those before it.
     const auto fail = [](size_t argument, const char* how) {
-      throw_error(PyExc_ValueError,
-                  argument == 1 ? fmt::format("zip() argument 2 is {} than argument 1", how)
-                                : fmt::format("zip() argument {} is {} than arguments 1-{}",
-                                              argument + 1, how, argument));
+      throw_error(PyExc_ValueError, argument == 1
+                                        ? fmt::format("zip() argument 2 is {} than argument 1", how)
+                                        : fmt::format("zip() argument {} is {} than arguments 1-{}",
+                                                      argument + 1, how, argument));
     };
     if (first > 0) fail(first, "shorter");
     for (size_t i = 1; i < parts.size(); ++i) {

@@ -144,20 +144,20 @@ class StandIns {
 // An instruction as a call of a builtin or of a function of the module operator, which raise the
 // same.
 struct Operation {
-  Ref callable;    // or:
-  Sym call_of;     // a value that is called
+  Ref callable;  // or:
+  Sym call_of;   // a value that is called
   std::vector<Sym> arguments;
   std::vector<std::pair<Ref, Sym>> keywords;
 };
 
 Ref from_operator(const std::string& name) {
-  return checked(PyObject_GetAttrString(checked(PyImport_ImportModule("operator")).get(),
-                                        name.c_str()));
+  return checked(
+      PyObject_GetAttrString(checked(PyImport_ImportModule("operator")).get(), name.c_str()));
 }
 
 std::string binary_name(int nb_op) {
-  static constexpr const char* kNames[] = {"add", "and_", "floordiv", "lshift", "matmul",
-                                           "mul", "mod",  "or_",      "pow",    "rshift",
+  static constexpr const char* kNames[] = {"add", "and_",    "floordiv", "lshift", "matmul",
+                                           "mul", "mod",     "or_",      "pow",    "rshift",
                                            "sub", "truediv", "xor"};
   constexpr int kFirstInPlace = 13;
   if (nb_op < kFirstInPlace) return kNames[nb_op];
@@ -257,11 +257,11 @@ std::optional<Operation> operation_of(const Instruction& instruction, const Oper
                        {stack[1], std::make_shared<ObjectValue>(Ref::create(instruction.name))},
                        {}};
     case Instr::kStoreAttr:
-      return Operation{Ref::create(known_object("builtins", "setattr")),
-                       nullptr,
-                       {stack[1], std::make_shared<ObjectValue>(Ref::create(instruction.name)),
-                        stack[2]},
-                       {}};
+      return Operation{
+          Ref::create(known_object("builtins", "setattr")),
+          nullptr,
+          {stack[1], std::make_shared<ObjectValue>(Ref::create(instruction.name)), stack[2]},
+          {}};
     default:
       return std::nullopt;
   }
@@ -307,8 +307,7 @@ std::optional<Raised> carry_out(Interpreter& interpreter, const Operation& opera
     check_status(PyDict_SetItem(keywords.get(), name.get(), value.get()));
   }
   const SilencedNumpy silenced;
-  const Ref result =
-      Ref::steal(PyObject_Call(callable.get(), positional.get(), keywords.get()));
+  const Ref result = Ref::steal(PyObject_Call(callable.get(), positional.get(), keywords.get()));
   if (result) return std::nullopt;
   if (must_reach_user()) throw PyError();
   return raised_from_error();
