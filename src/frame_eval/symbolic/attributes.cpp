@@ -24,7 +24,17 @@ SourcePtr source_of(const Sym& value) {
 
 BorrowedRef as_object(PyTypeObject* type) { return reinterpret_cast<PyObject*>(type); }
 
-[[noreturn]] void no_attribute(const Sym& owner, BorrowedRef name) {
+// The owner is a real object whose attributes are found without code of the user.
+[[noreturn]] void no_attribute(Interpreter& interpreter, const Sym& owner, BorrowedRef name) {
+  interpreter.tracer.guard(Source::attribute(source_of(owner), name), guards::IsAbsent{},
+                           "it is asked for at " + interpreter.location_text());
+  const Ref found = Ref::steal(PyObject_GetAttr(object_of(owner).get(), name.get()));
+  if (!found) {
+    if (auto raised = raised_from_error()) {
+      raised->exception->members = {{"name", interpreter.object(name)}, {"obj", owner}};
+      throw *raised;
+    }
+  }
   throw_break("would_raise",
               fmt::format("'{}' has no attribute '{}'", type_name(owner), utf8_text(name)));
 }
@@ -92,7 +102,7 @@ Sym class_attribute(Interpreter& interpreter, const Sym& owner, BorrowedRef name
   PyObject* raw = _PyType_Lookup(type, name);
   if (raw == nullptr) {
     if (meta != nullptr) unsupported_attribute(owner, name);
-    no_attribute(owner, name);
+    no_attribute(interpreter, owner, name);
   }
   Sym value =
       interpreter.tracer.outside(Ref::create(raw), Source::attribute(source_of(owner), name));
@@ -124,7 +134,7 @@ Sym instance_attribute(Interpreter& interpreter, const Sym& owner, BorrowedRef n
   if (BorrowedRef own = instance_item(object, name)) {
     return interpreter.tracer.outside(Ref::create(own), source);
   }
-  if (!raw) no_attribute(owner, name);
+  if (!raw) no_attribute(interpreter, owner, name);
   Sym value = interpreter.tracer.outside(Ref::create(raw), source);
   return bind_attribute(interpreter, value, owner, interpreter.object(as_object(type)));
 }
@@ -135,7 +145,7 @@ Sym constant_attribute(Interpreter& interpreter, const Sym& owner, BorrowedRef n
   Ref value = Ref::steal(PyObject_GetAttr(object.get(), name.get()));
   if (!value) {
     PyErr_Clear();
-    no_attribute(owner, name);
+    no_attribute(interpreter, owner, name);
   }
   if (PyCFunction_Check(value.get()) || Py_TYPE(value.get())->tp_call == nullptr ||
       PyType_Check(value.get())) {

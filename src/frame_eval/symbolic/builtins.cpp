@@ -390,6 +390,29 @@ Sym sys_exception(Interpreter& interpreter, const CallArguments& arguments) {
                      std::make_shared<TracebackValue>(exception, exception.traceback)});
 }
 
+// repr() of exceptions made inside and of lists and tuples of anything; null: of something else.
+Sym container_repr(Interpreter& interpreter, const Sym& value, int depth) {
+  constexpr int kMostNested = 50;
+  if (is_exception(value)) return exception_repr(interpreter, value);
+  const bool is_plain_tuple =
+      value->kind == SymKind::kTuple && !as<SequenceValue>(value).named_tuple_class;
+  if (value->kind != SymKind::kList && !is_plain_tuple) return nullptr;
+  if (depth > kMostNested) throw_break("unsupported_value", "repr() of a deeply nested list");
+  const auto& items = as<SequenceValue>(value).items;
+  std::string text = is_plain_tuple ? "(" : "[";
+  for (const Sym& item : items) {
+    if (text.size() > 1) text += ", ";
+    Sym part = container_repr(interpreter, item, depth + 1);
+    if (!part) {
+      part = call_value(interpreter, interpreter.object(known_object("builtins", "repr")),
+                        {{item}, {}});
+    }
+    text += utf8_text(object_of(part));
+  }
+  if (is_plain_tuple && items.size() == 1) text += ",";
+  return interpreter.text(text + (is_plain_tuple ? ")" : "]"));
+}
+
 template <char letter>
 Sym py_digits(Interpreter& interpreter, const CallArguments& arguments) {
   static constexpr const char* kName = letter == 'b'   ? "bin"
@@ -400,7 +423,9 @@ Sym py_digits(Interpreter& interpreter, const CallArguments& arguments) {
                                                        : "repr";
   ArgumentReader read(kName, arguments);
   read.expect(1, 1);
-  if (letter == 'r' && is_exception(read[0])) return exception_repr(interpreter, read[0]);
+  if (letter == 'r') {
+    if (Sym text = container_repr(interpreter, read[0], 0)) return text;
+  }
   auto value = pure_constant(interpreter, concrete(interpreter, read[0], kName), kName);
   if (!value)
     throw_break("unsupported_value", fmt::format("{}() of a {}", kName, type_name(read[0])));

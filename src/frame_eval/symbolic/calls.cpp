@@ -79,10 +79,10 @@ bool is_builtin(BorrowedRef function) {
 
 Sym run_frame(Interpreter& interpreter, std::unique_ptr<Frame> frame) {
   auto* code = reinterpret_cast<PyCodeObject*>(frame->bytecode->code.get());
-  if (code->co_flags & (CO_ASYNC_GENERATOR | CO_ITERABLE_COROUTINE)) {
-    throw_break("generator", "an asynchronous generator is made");
+  if (code->co_flags & CO_ITERABLE_COROUTINE) {
+    throw_break("generator", "a generator that can be awaited");
   }
-  if (code->co_flags & (CO_GENERATOR | CO_COROUTINE)) {
+  if (code->co_flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR)) {
     return make_generator(interpreter, std::move(frame));
   }
   const Frame* caller = std::exchange(interpreter.direct_caller, nullptr);

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "numlift/py/py_error.h"
+#include "symbolic/async_generators.h"
 #include "symbolic/attributes.h"
 #include "symbolic/builtins.h"
 #include "symbolic/calls.h"
@@ -35,8 +36,12 @@ class Running {
   GeneratorBody& body_;
 };
 
+bool is_coroutine(const GeneratorBody& body) { return body.kind == GeneratorKind::kCoroutine; }
+
 const char* kind_name(const GeneratorBody& body) {
-  return body.is_coroutine ? "coroutine" : "generator";
+  return is_coroutine(body)                            ? "coroutine"
+         : body.kind == GeneratorKind::kAsyncGenerator ? "async generator"
+                                                       : "generator";
 }
 
 // Nothing of a generator that has ended is kept.
@@ -55,8 +60,8 @@ Sym run_step(Interpreter& interpreter, GeneratorBody& body, const Raised* thrown
     value = interpreter.resume(*body.frame, thrown);
   } catch (const Raised& raised) {
     drop_frame(body);
-    if (!is_instance(*raised.exception, PyExc_StopIteration)) throw;
-    // From 3.12 on the generator's code does it itself.
+    if (!must_not_leave(*body.frame->bytecode, *raised.exception)) throw;
+    // From 3.12 on the generator's code does it itself. A StopAsyncIteration: likewise.
     throw Raised{stop_iteration_error(*body.frame->bytecode, raised.exception), false};
   }
   if (!body.is_done()) return value;
@@ -184,36 +189,45 @@ constexpr std::array kCoroutineMethods{"send", "throw", "close", "__await__"};
 
 }  // namespace
 
+bool must_not_leave(const Bytecode& bytecode, const ExceptionValue& exception) {
+  const auto* code = reinterpret_cast<PyCodeObject*>(bytecode.code.get());
+  return is_instance(exception, PyExc_StopIteration) ||
+         ((code->co_flags & CO_ASYNC_GENERATOR) != 0 &&
+          is_instance(exception, PyExc_StopAsyncIteration));
+}
+
 std::shared_ptr<ExceptionValue> stop_iteration_error(const Bytecode& bytecode,
                                                      const std::shared_ptr<ExceptionValue>& stop) {
   const auto* code = reinterpret_cast<PyCodeObject*>(bytecode.code.get());
   const char* kind = (code->co_flags & CO_COROUTINE) != 0         ? "coroutine"
                      : (code->co_flags & CO_ASYNC_GENERATOR) != 0 ? "async generator"
                                                                   : "generator";
+  const char* what =
+      is_instance(*stop, PyExc_StopIteration) ? "StopIteration" : "StopAsyncIteration";
   auto error = std::make_shared<ExceptionValue>(
-      Ref::create(PyExc_RuntimeError),
-      make_tuple({std::make_shared<ObjectValue>(
-          checked(PyUnicode_FromFormat("%s raised StopIteration", kind)))}));
+      Ref::create(PyExc_RuntimeError), make_tuple({std::make_shared<ObjectValue>(checked(
+                                           PyUnicode_FromFormat("%s raised %s", kind, what)))}));
   error->cause = stop;
   error->context = stop;
   error->suppress_context = true;
   error->place = stop->place;
+  error->begins = stop->begins;
   return error;
 }
 
 GeneratorValue::GeneratorValue(Interpreter& interpreter, std::unique_ptr<Frame> frame,
-                               bool is_coroutine)
+                               GeneratorKind kind)
     : interpreter(interpreter),
       abandoned(interpreter.abandoned),
       body(std::make_shared<GeneratorBody>()) {
   body->frame = std::move(frame);
   body->born = born;
-  body->is_coroutine = is_coroutine;
+  body->kind = kind;
 }
 
 GeneratorValue::~GeneratorValue() {
   // A coroutine that nobody awaits is warned about.
-  const bool is_missed = body->is_coroutine && !body->is_started;
+  const bool is_missed = is_coroutine(*body) && !body->is_started;
   if (!body->is_done() && (is_missed || body->is_started)) abandoned->push_back(body);
 }
 
@@ -224,7 +238,7 @@ Sym GeneratorValue::next(Tracer&) {
 Sym resume_generator(Interpreter& interpreter, GeneratorBody& body, const Sym& sent) {
   check_idle(body);
   if (body.is_done()) {
-    if (body.is_coroutine) {
+    if (is_coroutine(body)) {
       throw_error(PyExc_RuntimeError, "cannot reuse already awaited coroutine");
     }
     body.result = nullptr;
@@ -242,7 +256,7 @@ Sym resume_generator(Interpreter& interpreter, GeneratorBody& body, const Sym& s
 Sym throw_into(Interpreter& interpreter, GeneratorBody& body, const Raised& raised) {
   check_idle(body);
   if (body.is_done() || !body.is_started) {
-    if (body.is_coroutine) throw_break("generator", "throw() into a coroutine that does not wait");
+    if (is_coroutine(body)) throw_break("generator", "throw() into a coroutine that does not wait");
     if (is_instance(*raised.exception, PyExc_StopIteration)) {
       throw_break("generator", "StopIteration is thrown into a generator that does not wait");
     }
@@ -290,8 +304,8 @@ bool is_generator(const Sym& value) {
 
 bool has_generator_method(const Sym& value, const std::string& name) {
   const auto* generator = dynamic_cast<const GeneratorValue*>(value.get());
-  if (generator == nullptr) return false;
-  if (generator->body->is_coroutine) {
+  if (generator == nullptr || generator->body->kind == GeneratorKind::kAsyncGenerator) return false;
+  if (is_coroutine(*generator->body)) {
     return std::find(kCoroutineMethods.begin(), kCoroutineMethods.end(), name) !=
            kCoroutineMethods.end();
   }
@@ -325,19 +339,26 @@ Sym generator_method(Interpreter& interpreter, const Sym& self, const std::strin
 
 Sym make_generator(Interpreter& interpreter, std::unique_ptr<Frame> frame) {
   const auto* code = reinterpret_cast<PyCodeObject*>(frame->bytecode->code.get());
-  const bool is_coroutine = (code->co_flags & CO_COROUTINE) != 0;
-  return std::make_shared<GeneratorValue>(interpreter, std::move(frame), is_coroutine);
+  if ((code->co_flags & CO_ASYNC_GENERATOR) != 0) {
+    return make_async_generator(interpreter, std::move(frame));
+  }
+  const bool awaits = (code->co_flags & CO_COROUTINE) != 0;
+  return std::make_shared<GeneratorValue>(
+      interpreter, std::move(frame),
+      awaits ? GeneratorKind::kCoroutine : GeneratorKind::kGenerator);
 }
 
 Sym generator_result(Interpreter& interpreter, const Sym& iterator) {
+  if (Sym result = async_step_result(iterator)) return result;
   const auto* generator = dynamic_cast<GeneratorValue*>(iterator.get());
   return generator && generator->body->result ? generator->body->result : interpreter.none();
 }
 
 Sym make_awaitable(Interpreter& interpreter, const Sym& value) {
+  if (value->kind == SymKind::kIterator && !is_generator(value)) return value;
   if (is_generator(value)) {
     const auto& body = *as<GeneratorValue>(value).body;
-    if (!body.is_coroutine) throw_break("would_raise", "await of a generator");
+    if (!is_coroutine(body)) throw_break("would_raise", "await of a generator");
     if (body.is_started && !body.is_done() && inner_wait(*body.frame) != nullptr) {
       throw_error(PyExc_RuntimeError, "coroutine is being awaited already");
     }
@@ -358,8 +379,11 @@ void Interpreter::close_abandoned() {
   while (!abandoned->empty()) {
     const std::shared_ptr<GeneratorBody> body = abandoned->back();
     abandoned->pop_back();
-    if (body->is_coroutine && !body->is_started) {
+    if (is_coroutine(*body) && !body->is_started) {
       throw Break{"generator", "a coroutine that is not awaited", body->born};
+    }
+    if (body->kind == GeneratorKind::kAsyncGenerator) {
+      throw Break{"generator", "an async generator that has not ended is dropped", body->born};
     }
     try {
       close_body(*this, *body);

@@ -6,11 +6,13 @@
 
 namespace numlift::frame_eval {
 
+enum class GeneratorKind : uint8_t { kGenerator, kCoroutine, kAsyncGenerator };
+
 struct GeneratorBody {
   std::unique_ptr<Frame> frame;
   HandledException handled;  // by its own except blocks
   int64_t born = 0;
-  bool is_coroutine = false;
+  GeneratorKind kind = GeneratorKind::kGenerator;
   bool is_started = false, is_running = false;
   Sym result;  // what it has returned
 
@@ -18,7 +20,7 @@ struct GeneratorBody {
 };
 
 struct GeneratorValue : IteratorValue {
-  GeneratorValue(Interpreter& interpreter, std::unique_ptr<Frame> frame, bool is_coroutine);
+  GeneratorValue(Interpreter& interpreter, std::unique_ptr<Frame> frame, GeneratorKind kind);
   // One that stands inside try or with runs its finally blocks when the last reference goes.
   ~GeneratorValue() override;
 
@@ -39,7 +41,8 @@ Sym generator_method(Interpreter& interpreter, const Sym& self, const std::strin
 // Throws into what a `yield from` or `await` waits for, or into the generator itself.
 Sym throw_into(Interpreter& interpreter, GeneratorBody& body, const Raised& raised);
 
-// PEP 479: what a StopIteration that leaves such code becomes.
+// PEP 479: a StopIteration must not leave such code; what it becomes.
+bool must_not_leave(const Bytecode& bytecode, const ExceptionValue& exception);
 std::shared_ptr<ExceptionValue> stop_iteration_error(const Bytecode& bytecode,
                                                      const std::shared_ptr<ExceptionValue>& stop);
 

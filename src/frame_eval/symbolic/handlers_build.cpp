@@ -221,40 +221,6 @@ void unpack_ex(Interpreter& interpreter, Frame& frame, const Instruction& instru
   push_reversed(frame, parts);
 }
 
-// ---- match statements
-
-void get_len(Interpreter& interpreter, Frame& frame, const Instruction&) {
-  frame.push(length_of(interpreter, frame.peek()));
-}
-
-void match_sequence(Interpreter& interpreter, Frame& frame, const Instruction&) {
-  Ref type = type_of(interpreter, frame.peek());
-  const auto flags = reinterpret_cast<PyTypeObject*>(type.get())->tp_flags;
-  frame.push(interpreter.boolean((flags & Py_TPFLAGS_SEQUENCE) != 0));
-}
-
-void match_mapping(Interpreter& interpreter, Frame& frame, const Instruction&) {
-  Ref type = type_of(interpreter, frame.peek());
-  const auto flags = reinterpret_cast<PyTypeObject*>(type.get())->tp_flags;
-  frame.push(interpreter.boolean((flags & Py_TPFLAGS_MAPPING) != 0));
-}
-
-void match_keys(Interpreter& interpreter, Frame& frame, const Instruction&) {
-  const Sym keys = frame.peek(1), mapping = frame.peek(2);
-  if (!is_dict(mapping))
-    throw_break("unsupported_value", "a pattern of keys on a " + type_name(mapping));
-  std::vector<Sym> values;
-  for (const Sym& key : sequence_items(interpreter, keys)) {
-    Sym value = find_in_dict(interpreter, mapping, key);
-    if (!value) {
-      frame.push(interpreter.none());
-      return;
-    }
-    values.push_back(std::move(value));
-  }
-  frame.push(make_tuple(std::move(values)));
-}
-
 }  // namespace
 
 void install_build(HandlerTable& table) {
@@ -282,10 +248,6 @@ void install_build(HandlerTable& table) {
   set(Instr::kDictMerge, dict_merge);
   set(Instr::kUnpackSequence, unpack_sequence);
   set(Instr::kUnpackEx, unpack_ex);
-  set(Instr::kGetLen, get_len);
-  set(Instr::kMatchSequence, match_sequence);
-  set(Instr::kMatchMapping, match_mapping);
-  set(Instr::kMatchKeys, match_keys);
 }
 
 }  // namespace numlift::frame_eval

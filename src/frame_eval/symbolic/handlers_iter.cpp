@@ -1,9 +1,13 @@
 // Iteration and generators.
 #include "numlift/py/py_error.h"
 #include "symbolic/interpreter.h"
+#include "symbolic/async_generators.h"
+#include "symbolic/calls.h"
+#include "symbolic/context_managers.h"
 #include "symbolic/generators.h"
 #include "symbolic/iterators.h"
 #include "symbolic/pure.h"
+#include "symbolic/type_parameters.h"
 
 namespace numlift::frame_eval {
 
@@ -91,15 +95,74 @@ void cleanup_throw(Interpreter& interpreter, Frame& frame, const Instruction&) {
   frame.push(exception_attribute(interpreter, exception, name));
 }
 
-void call_intrinsic_1(Interpreter&, Frame& frame, const Instruction& instruction) {
-  constexpr int kStopIterationError = 3;
-  if (instruction.arg != kStopIterationError) {
-    throw_break("unsupported_instruction", fmt::format("the intrinsic {}", instruction.arg));
-  }
+void stop_iteration_intrinsic(Frame& frame) {
   const auto exception = as_exception(frame.peek());
-  if (is_instance(*exception, PyExc_StopIteration)) {
+  if (must_not_leave(*frame.bytecode, *exception)) {
     frame.peek() = stop_iteration_error(*frame.bytecode, exception);
   }
+}
+
+void call_intrinsic_1(Interpreter&, Frame& frame, const Instruction& instruction) {
+  constexpr int kStopIterationError = 3, kTypeVar = 7, kParamSpec = 8, kTypeVarTuple = 9,
+                kTypeAlias = 11;
+  switch (instruction.arg) {
+    case kStopIterationError:
+      stop_iteration_intrinsic(frame);
+      return;
+    case kTypeVar:
+    case kParamSpec:
+    case kTypeVarTuple:
+    case kTypeAlias:
+      frame.peek() = std::make_shared<TypeParameterValue>();
+      return;
+    default:
+      throw_break("unsupported_instruction", fmt::format("the intrinsic {}", instruction.arg));
+  }
+}
+
+void call_intrinsic_2(Interpreter&, Frame& frame, const Instruction& instruction) {
+  constexpr int kTypeVarWithBound = 2, kTypeVarWithConstraints = 3, kSetFunctionTypeParameters = 4;
+  Sym second = frame.pop(), first = frame.pop();
+  if (instruction.arg == kTypeVarWithBound || instruction.arg == kTypeVarWithConstraints) {
+    frame.push(std::make_shared<TypeParameterValue>());
+    return;
+  }
+  if (instruction.arg != kSetFunctionTypeParameters || first->kind != SymKind::kFunction) {
+    throw_break("unsupported_instruction", fmt::format("the binary intrinsic {}", instruction.arg));
+  }
+  as<FunctionValue>(first).type_parameters = std::move(second);
+  frame.push(std::move(first));
+}
+
+// ---- async
+
+void get_aiter(Interpreter& interpreter, Frame& frame, const Instruction&) {
+  Sym value = frame.pop();
+  frame.push(async_iterator(interpreter, value));
+}
+
+void get_anext(Interpreter& interpreter, Frame& frame, const Instruction&) {
+  frame.push(async_next(interpreter, Sym(frame.peek())));
+}
+
+void async_gen_wrap(Interpreter&, Frame& frame, const Instruction&) {
+  Sym value = frame.pop();
+  frame.push(wrap_yielded(value));
+}
+
+void end_async_for(Interpreter&, Frame& frame, const Instruction&) {
+  const auto exception = as_exception(frame.pop());
+  if (!is_instance(*exception, PyExc_StopAsyncIteration)) {
+    throw Raised{exception, false, false, "an exception goes on"};
+  }
+  frame.pop();
+}
+
+void before_async_with(Interpreter& interpreter, Frame& frame, const Instruction&) {
+  const Sym manager = frame.pop();
+  const Sym enter = context_method(interpreter, manager, ContextMethod::kAsyncEnter);
+  frame.push(context_method(interpreter, manager, ContextMethod::kAsyncExit));
+  frame.push(call_value(interpreter, enter, {}));
 }
 
 void end_send(Interpreter&, Frame& frame, const Instruction&) {
@@ -124,6 +187,12 @@ void install_iter(HandlerTable& table) {
   set(Instr::kGetAwaitable, get_awaitable);
   set(Instr::kCleanupThrow, cleanup_throw);
   set(Instr::kCallIntrinsic1, call_intrinsic_1);
+  set(Instr::kCallIntrinsic2, call_intrinsic_2);
+  set(Instr::kGetAiter, get_aiter);
+  set(Instr::kGetAnext, get_anext);
+  set(Instr::kAsyncGenWrap, async_gen_wrap);
+  set(Instr::kEndAsyncFor, end_async_for);
+  set(Instr::kBeforeAsyncWith, before_async_with);
 }
 
 }  // namespace numlift::frame_eval

@@ -140,6 +140,7 @@ void install_arith(HandlerTable& table);
 void install_call(HandlerTable& table);
 void install_build(HandlerTable& table);
 void install_control(HandlerTable& table);
+void install_match(HandlerTable& table);
 void install_exception(HandlerTable& table);
 void install_iter(HandlerTable& table);
 

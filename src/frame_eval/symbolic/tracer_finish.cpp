@@ -71,6 +71,7 @@ class RecipeBuilder {
   }
 
   uint32_t function(const FunctionValue& value) {
+    if (value.type_parameters) cannot(value, "a function with type parameters, made inside");
     RecipeNode recipe;
     recipe.kind = RecipeNode::Kind::kFunction;
     recipe.object = value.code;

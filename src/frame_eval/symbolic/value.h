@@ -135,7 +135,8 @@ struct FunctionValue : SymbolicValue {
   std::vector<std::shared_ptr<CellValue>> closure;
   std::vector<Sym> defaults;
   std::vector<std::pair<Ref, Sym>> kwdefaults;
-  Sym annotations;  // null: none. A tuple of names and values in turn, or a dict
+  Sym type_parameters;  // null: none
+  Sym annotations;      // null: none. A tuple of names and values in turn, or a dict
 };
 
 struct MethodValue : SymbolicValue {

@@ -1,7 +1,11 @@
 """Generators and coroutines that live inside the compiled function: send, throw, close, finally."""
 
+import warnings
+
 import numpy as np
 from same_call import same
+
+import numlift as nl
 
 x = np.arange(1.0, 13.0).reshape(3, 4)
 
@@ -450,8 +454,6 @@ def test_coroutine_that_nobody_awaits():
         return a + 1
 
     same(f, (x,))
-    import warnings
-
     def g(a):
         async def value():
             return 1
@@ -459,11 +461,139 @@ def test_coroutine_that_nobody_awaits():
         value()
         return a + 1
 
-    import numlift as nl
-
     compiled = nl.compile(g)
     for _ in range(2):
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             compiled(x)
         assert [str(w.message) for w in caught] == ["coroutine 'test_coroutine_that_nobody_awaits.<locals>.g.<locals>.value' was never awaited"]  # fmt: skip
+
+
+# ---------------------------------------------------------------- async for, async with
+
+
+class Rows:
+    """An asynchronous iterator without state of its own: it counts in a list."""
+
+    def __init__(self, count):
+        self.count = count
+
+    def __aiter__(self):
+        return self
+
+    async def __anext__(self):
+        raise StopAsyncIteration
+
+
+class Entered:
+    async def __aenter__(self):
+        return 2
+
+    async def __aexit__(self, kind, value, traceback):
+        return kind is KeyError
+
+
+def ended(coroutine):
+    try:
+        coroutine.send(None)
+    except StopIteration as stop:
+        return stop.value
+
+
+def test_async_for_over_an_async_generator():
+    def f(a):
+        async def rows(order):
+            try:
+                for i in range(3):
+                    yield a[i]
+            finally:
+                order.append("end")
+
+        async def main():
+            order = []
+            found = [row * 2 async for row in rows(order)]
+            async for row in rows(order):
+                found.append(row + 1)
+            else:
+                order.append("else")
+            return found, order
+
+        return ended(main())
+
+    same(f, (x,))
+
+
+def test_await_in_an_async_generator():
+    def f(a):
+        async def value(k):
+            return k + 1
+
+        async def numbers():
+            k = await value(1)
+            yield k
+            yield await value(k)
+
+        async def main():
+            return [a * k async for k in numbers()]
+
+        return ended(main())
+
+    same(f, (x,))
+
+
+def test_async_iterator_of_ones_own():
+    def f(a, rows):
+        async def main():
+            async for row in rows:
+                return row
+            return a + 1
+
+        return ended(main())
+
+    same(f, (x, Rows(0)))
+
+
+def test_async_with():
+    def f(a, m):
+        order = []
+
+        async def main():
+            async with m as k:
+                order.append(k)
+            async with m:
+                raise KeyError("swallowed")
+            try:
+                async with m:
+                    raise ValueError("not swallowed")
+            except ValueError as e:
+                order.append(str(e))
+            return a * order[0]
+
+        return ended(main()), order
+
+    same(f, (x, Entered()))
+
+
+def test_error_in_an_async_generator():
+    def f(a):
+        async def numbers(how):
+            yield 1
+            if how == 0:
+                raise ValueError("v")
+            if how == 1:
+                raise StopAsyncIteration
+            raise StopIteration
+
+        async def main():
+            found = []
+            for how in range(3):
+                try:
+                    async for k in numbers(how):
+                        found.append(k)
+                except (ValueError, RuntimeError) as e:
+                    found.append((str(e), type(e.__cause__)))
+            return a + 1, found
+
+        return ended(main())
+
+    same(f, (x,))
