@@ -45,8 +45,7 @@ struct AsyncStep : IteratorValue {
 // A method of the value's class that is a Python function, called.
 Sym call_async_method(Interpreter& interpreter, const Sym& value, const char* name) {
   if (value->kind == SymKind::kObject) {
-    const Sym raw =
-        type_attribute(interpreter, value, checked(PyUnicode_InternFromString(name)));
+    const Sym raw = type_attribute(interpreter, value, checked(PyUnicode_InternFromString(name)));
     if (raw && raw->kind == SymKind::kObject && PyFunction_Check(object_of(raw).get())) {
       return call_python_function(interpreter, raw, {{value}, {}});
     }

@@ -129,11 +129,11 @@ Sym py_dict(Interpreter& interpreter, const CallArguments& arguments) {
   auto dict = std::make_shared<DictValue>();
   if (!arguments.positional.empty()) {
     for (const auto& [key, value] : collect_pairs(interpreter, arguments.positional[0])) {
-      dict_set(interpreter, *dict, key, value);
+      dict_set(interpreter, dict, key, value);
     }
   }
   for (const auto& [name, value] : arguments.keywords) {
-    dict_set(interpreter, *dict, interpreter.object(name), value);
+    dict_set(interpreter, dict, interpreter.object(name), value);
   }
   return dict;
 }

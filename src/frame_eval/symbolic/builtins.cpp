@@ -176,15 +176,34 @@ Sym py_issubclass(Interpreter& interpreter, const CallArguments& arguments) {
   return interpreter.boolean(is_subclass(interpreter, *type, read[1]));
 }
 
+// The argument that names an attribute, interned.
+Ref attribute_name(Interpreter& interpreter, const char* function, const Sym& value) {
+  auto name = pure_constant(interpreter, value, "the name of an attribute");
+  if (!name || !PyUnicode_CheckExact(name->get()))
+    throw_break("unsupported_value", fmt::format("{}() with such a name", function));
+  PyObject* interned = name->release();
+  PyUnicode_InternInPlace(&interned);
+  return Ref::steal(interned);
+}
+
+Sym py_setattr(Interpreter& interpreter, const CallArguments& arguments) {
+  ArgumentReader read("setattr", arguments);
+  read.expect(3, 3);
+  set_attribute(interpreter, read[0], attribute_name(interpreter, "setattr", read[1]), read[2]);
+  return interpreter.none();
+}
+
+Sym py_delattr(Interpreter& interpreter, const CallArguments& arguments) {
+  ArgumentReader read("delattr", arguments);
+  read.expect(2, 2);
+  set_attribute(interpreter, read[0], attribute_name(interpreter, "delattr", read[1]), nullptr);
+  return interpreter.none();
+}
+
 Sym py_getattr(Interpreter& interpreter, const CallArguments& arguments) {
   ArgumentReader read("getattr", arguments);
   read.expect(2, 3);
-  auto name = pure_constant(interpreter, read[1], "the name of an attribute");
-  if (!name || !PyUnicode_CheckExact(name->get()))
-    throw_break("unsupported_value", "getattr() with such a name");
-  PyObject* interned = name->release();
-  PyUnicode_InternInPlace(&interned);
-  Ref key = Ref::steal(interned);
+  const Ref key = attribute_name(interpreter, "getattr", read[1]);
   if (read.count() == 3) {
     auto present = has_attribute(interpreter, read[0], key);
     if (!present) throw_break("unsupported_value", "getattr() of a " + type_name(read[0]));
@@ -196,10 +215,8 @@ Sym py_getattr(Interpreter& interpreter, const CallArguments& arguments) {
 Sym py_hasattr(Interpreter& interpreter, const CallArguments& arguments) {
   ArgumentReader read("hasattr", arguments);
   read.expect(2, 2);
-  auto name = pure_constant(interpreter, read[1], "the name of an attribute");
-  if (!name || !PyUnicode_CheckExact(name->get()))
-    throw_break("unsupported_value", "hasattr() with such a name");
-  auto present = has_attribute(interpreter, read[0], *name);
+  auto present =
+      has_attribute(interpreter, read[0], attribute_name(interpreter, "hasattr", read[1]));
   if (!present) throw_break("unsupported_value", "hasattr() of a " + type_name(read[0]));
   return interpreter.boolean(*present);
 }
@@ -444,6 +461,8 @@ void add_builtins(BuiltinEntries& entries) {
   add("issubclass", py_issubclass);
   add("getattr", py_getattr);
   add("hasattr", py_hasattr);
+  add("setattr", py_setattr);
+  add("delattr", py_delattr);
   add("abs", py_abs);
   add("min", py_extreme<true>);
   add("max", py_extreme<false>);

@@ -10,6 +10,7 @@
 #include "symbolic/exceptions.h"
 #include "symbolic/generators.h"
 #include "symbolic/hatch_calls.h"
+#include "symbolic/instances.h"
 #include "symbolic/iterators.h"
 #include "symbolic/named_tuples.h"
 #include "symbolic/numpy_calls.h"
@@ -251,7 +252,7 @@ Sym call_object(Interpreter& interpreter, const Sym& callable, CallArguments arg
       interpreter.direct_caller = nullptr;
       return make_exception(interpreter, callable, std::move(arguments));
     }
-    throw_break("object_made", fmt::format("an instance of {} is made", callable_text(object)));
+    return make_instance(interpreter, callable, std::move(arguments));
   }
   // Exception.__init__(self, …), written out
   if ((Py_TYPE(object.get()) == &PyWrapperDescr_Type ||
@@ -264,6 +265,7 @@ Sym call_object(Interpreter& interpreter, const Sym& callable, CallArguments arg
     arguments.positional.erase(arguments.positional.begin());
     return exception_method(interpreter, self, utf8_text(PyDescr_NAME(object.get())), arguments);
   }
+  if (Sym result = call_object_method(interpreter, callable, arguments)) return result;
   if (PyCFunction_Check(object.get())) {
     if (is_builtin(object)) {
       throw_break("builtin_call", builtin_text("builtin", short_name(object), arguments));
@@ -273,11 +275,9 @@ Sym call_object(Interpreter& interpreter, const Sym& callable, CallArguments arg
   if (!(object.type()->tp_flags & Py_TPFLAGS_HEAPTYPE)) {
     throw_break("unsupported_call", fmt::format("call of {}", callable_text(object)));
   }
-  if (arguments.keywords.empty()) {
-    if (Sym result =
-            special_method(interpreter, callable, "__call__", std::move(arguments.positional))) {
-      return result;
-    }
+  if (Sym result = special_method(interpreter, callable, "__call__",
+                                  std::move(arguments.positional), std::move(arguments.keywords))) {
+    return result;
   }
   throw_break("unsupported_call", fmt::format("call of {}", callable_text(object)));
 }

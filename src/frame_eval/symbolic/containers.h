@@ -28,13 +28,26 @@ bool is_set(const Sym& value);  // set made inside, or a constant frozenset
 
 Sym sequence_item(Interpreter& interpreter, const Sym& sequence, const Sym& key);
 
+// A list or dict from outside is about to be changed: the value, made in the frame, that holds all
+// of it from now on. What is made in the frame is returned as it is.
+const Sym& open_for_change(Interpreter& interpreter, const Sym& container);
+// The changes of a list or dict of either kind; of one from outside they are recorded, too.
+void list_append(Interpreter& interpreter, const Sym& list, const Sym& item);
+void list_extend(Interpreter& interpreter, const Sym& list, const Sym& more);
+void list_set(Interpreter& interpreter, const Sym& list, const Sym& key, const Sym& value);
+void list_remove(Interpreter& interpreter, const Sym& list, int64_t index);
+// All of the list's items are replaced.
+void list_assign(Interpreter& interpreter, const Sym& list, std::vector<Sym> items);
+
 // A key or set item: the real object it is.
 Sym constant_key(Interpreter& interpreter, const Sym& key);
 std::vector<std::pair<Sym, Sym>> dict_items(Interpreter& interpreter, const Sym& dict);
 Sym find_in_dict(Interpreter& interpreter, const Sym& dict, const Sym& key);  // null: absent
 int64_t dict_length(Interpreter& interpreter, const Sym& dict);
-void dict_set(Interpreter& interpreter, DictValue& dict, const Sym& key, const Sym& value);
-bool dict_remove(Interpreter& interpreter, DictValue& dict, const Sym& key);
+void dict_set(Interpreter& interpreter, const Sym& dict, const Sym& key, const Sym& value);
+// False: the key is not there.
+bool dict_remove(Interpreter& interpreter, const Sym& dict, const Sym& key);
+void dict_clear(Interpreter& interpreter, const Sym& dict);
 bool set_contains(Interpreter& interpreter, const Sym& set, const Sym& item);
 
 // A method of a list, tuple, dict or set by name (of those made inside also the changing ones).

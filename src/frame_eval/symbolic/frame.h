@@ -28,7 +28,7 @@ struct Frame {
   // The stack and those names as they were before the present instruction, where a handler waits
   // for what it may raise.
   std::vector<Sym> operands;
-  size_t operands_graph_size = 0;  // of the graph then
+  size_t operands_graph_size = 0, operands_effects = 0;  // of the trace then
   Ref operand_names;
   size_t next = 0;                              // index of the instruction that runs next
   bool done = false;                            // it has returned

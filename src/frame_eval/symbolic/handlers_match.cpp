@@ -99,10 +99,10 @@ Sym match_attributes(Interpreter& interpreter, const Sym& subject, const Sym& ty
     }
     const std::string text = utf8_text(*real);
     if (std::find(seen.begin(), seen.end(), text) != seen.end()) {
-      throw_error(PyExc_TypeError,
-                  fmt::format("{}() got multiple sub-patterns for attribute '{}'",
-                              reinterpret_cast<PyTypeObject*>(object_of(type).get())->tp_name,
-                              text));
+      throw_error(
+          PyExc_TypeError,
+          fmt::format("{}() got multiple sub-patterns for attribute '{}'",
+                      reinterpret_cast<PyTypeObject*>(object_of(type).get())->tp_name, text));
     }
     seen.push_back(text);
     PyObject* interned = Ref(*real).release();
@@ -117,8 +117,8 @@ Sym match_attributes(Interpreter& interpreter, const Sym& subject, const Sym& ty
 
 void match_class(Interpreter& interpreter, Frame& frame, const Instruction& instruction) {
   const Sym names = frame.pop(), type = frame.pop(), subject = frame.pop();
-  frame.push(match_attributes(interpreter, subject, type, static_cast<size_t>(instruction.arg),
-                              names));
+  frame.push(
+      match_attributes(interpreter, subject, type, static_cast<size_t>(instruction.arg), names));
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "numlift/py/py_error.h"
 #include "numlift/support/options.h"
 #include "symbolic/limits.h"
+#include "symbolic/value_parts.h"
 #include "numlift/numpy_shim/numpy.h"
 #include "numlift/frame_eval/marks.h"
 #include "symbolic/exceptions.h"
@@ -339,6 +340,7 @@ Sym Interpreter::run_until_raise(Frame& frame, bool callers_handle) {
     if (may_go_on) {
       frame.operands = frame.stack;
       frame.operands_graph_size = tracer.graph().size();
+      frame.operands_effects = tracer.effects().size();
       frame.operand_names = frame.keyword_names;
     }
     handler(*this, frame, instruction);
@@ -349,7 +351,27 @@ Sym Interpreter::run_until_raise(Frame& frame, bool callers_handle) {
 
 // ---------------------------------------------------------------- globals and cells
 
+std::optional<Sym> Interpreter::changed_global(BorrowedRef globals, BorrowedRef name) const {
+  const auto found = changed_globals_.find({globals.get(), name.get()});
+  if (found == changed_globals_.end()) return std::nullopt;
+  return found->second;
+}
+
+void Interpreter::change_global(BorrowedRef globals, BorrowedRef name, const Sym& value) {
+  changed_globals_[{globals.get(), name.get()}] = value;
+}
+
+Sym Interpreter::globals_value(BorrowedRef globals) {
+  Sym& value = globals_values_[globals.get()];
+  if (!value) value = object(globals);
+  return value;
+}
+
 Sym Interpreter::load_global(const Frame& frame, BorrowedRef name) {
+  if (const auto changed = changed_global(frame.globals, name)) {
+    if (*changed) return *changed;
+    throw_name_error(name);
+  }
   const auto key = std::make_pair(frame.globals.get(), name.get());
   if (auto found = globals_.find(key); found != globals_.end()) return found->second;
   SourcePtr source = Source::global(frame.globals, name);
@@ -392,6 +414,7 @@ std::shared_ptr<CellValue> Interpreter::open_cell(BorrowedRef cell, const Source
     outside.value->outside = Ref::create(cell);
     outside.value->source = source;
     outside.source = content;
+    tracer.add_identity(cell, outside.value);
   } else {
     tracer.guard(source, guards::IsSame{outside.value->source}, "two variables share one cell");
   }
@@ -399,7 +422,7 @@ std::shared_ptr<CellValue> Interpreter::open_cell(BorrowedRef cell, const Source
 }
 
 Sym Interpreter::read_cell(CellValue& cell) {
-  if (!cell.content && cell.outside) {
+  if (!cell.content && cell.outside && !cell.is_changed) {
     OutsideCell& outside = cells_.at(cell.outside.get());
     BorrowedRef now = PyCell_GET(cell.outside.get());
     if (now) cell.content = tracer.outside(Ref::create(now), outside.source);

@@ -49,12 +49,17 @@ struct ArrayIterator : IteratorValue {
   int64_t position = 0;
 };
 
-// A list made in the frame may change while it is iterated: items are looked up one by one.
+// A list may change while it is iterated: items are looked up one by one.
 struct LiveListIterator : IteratorValue {
-  explicit LiveListIterator(Sym list) : list(std::move(list)) {}
+  LiveListIterator(Interpreter& interpreter, Sym list)
+      : interpreter(interpreter), list(std::move(list)) {
+    if (this->list->kind == SymKind::kObject) outside = sequence_items(interpreter, this->list);
+  }
   Sym next(Tracer&) override {
     if (!list) return nullptr;
-    const auto& items = as<SequenceValue>(list).items;
+    const bool is_as_outside = list->kind == SymKind::kObject && !as<ObjectValue>(list).differs();
+    const auto& items =
+        is_as_outside ? outside : as<SequenceValue>(open_for_change(interpreter, list)).items;
     if (position < items.size()) return items[position++];
     list = nullptr;  // exhausted for good
     return nullptr;
@@ -62,7 +67,9 @@ struct LiveListIterator : IteratorValue {
   std::optional<CallShape> shape() const override {
     return iterator_shape(list ? list : make_list({}), position);
   }
+  Interpreter& interpreter;
   Sym list;
+  std::vector<Sym> outside;  // what a list from outside holds as long as it is not changed
   size_t position = 0;
 };
 
@@ -76,7 +83,7 @@ struct LiveDictIterator : IteratorValue {
         keys(keys_now()) {}
   Sym next(Tracer&) override {
     if (!dict) return nullptr;
-    if (dict->kind == SymKind::kDict && as<DictValue>(dict).items.size() != items.size()) {
+    if (may_differ() && keys_now().size() != items.size()) {
       throw_error(PyExc_RuntimeError, "dictionary changed size during iteration");
     }
     if (position < items.size()) return items[position++];
@@ -85,18 +92,23 @@ struct LiveDictIterator : IteratorValue {
   }
   std::optional<CallShape> shape() const override {
     if (!dict) return iterator_shape(make_list({}), 0);
-    if (keys_now() != keys) return std::nullopt;  // only the real iterator knows of the change
+    if (may_differ() && keys_now() != keys)
+      return std::nullopt;  // only the real iterator knows of the change
     return iterator_shape(origin, position);
   }
-  std::vector<Sym> keys_now() const {
-    std::vector<Sym> found;
-    if (dict->kind != SymKind::kDict) return found;
-    for (const auto& [key, item] : as<DictValue>(dict).items) found.push_back(key);
+  bool may_differ() const {
+    return dict->kind == SymKind::kDict || as<ObjectValue>(dict).differs();
+  }
+  std::vector<PyObject*> keys_now() const {
+    std::vector<PyObject*> found;
+    for (const auto& [key, item] : dict_items(interpreter, dict))
+      found.push_back(object_of(key).get());
     return found;
   }
   Interpreter& interpreter;
   Sym dict, origin;
-  std::vector<Sym> items, keys;
+  std::vector<Sym> items;
+  std::vector<PyObject*> keys;
   size_t position = 0;
 };
 
@@ -230,7 +242,7 @@ std::shared_ptr<IteratorValue> make_iterator(Interpreter& interpreter, const Sym
   }
   switch (value->kind) {
     case SymKind::kList:
-      return std::make_shared<LiveListIterator>(value);
+      return std::make_shared<LiveListIterator>(interpreter, value);
     case SymKind::kTuple:
       return std::make_shared<ListIterator>(as<SequenceValue>(value).items, value);
     case SymKind::kSet:
@@ -253,8 +265,9 @@ std::shared_ptr<IteratorValue> make_iterator(Interpreter& interpreter, const Sym
       if (is_dict(value)) {
         std::vector<Sym> keys;
         for (const auto& [key, item] : dict_items(interpreter, value)) keys.push_back(key);
-        return std::make_shared<ListIterator>(std::move(keys), value);
+        return std::make_shared<LiveDictIterator>(interpreter, value, value, std::move(keys));
       }
+      if (is_list(value)) return std::make_shared<LiveListIterator>(interpreter, value);
       if (auto items = open_sequence(interpreter, value)) {
         return std::make_shared<ListIterator>(std::move(*items), value);
       }

@@ -5,6 +5,7 @@
 #include "numlift/py/py_error.h"
 #include "symbolic/containers.h"
 #include "symbolic/exceptions.h"
+#include "symbolic/instances.h"
 #include "symbolic/pure.h"
 #include "symbolic/python_scalars.h"
 #include "symbolic/side_effects.h"
@@ -56,9 +57,8 @@ std::optional<Sym> container_binary(Interpreter& interpreter, int nb_op, bool in
   }
   if (nb_op == kNbMultiply) {
     if (in_place && is_list(a)) {
-      if (a->kind == SymKind::kObject) change_outside_container(interpreter, a, "*=");
       if (auto repeated = repeat_sequence(interpreter, a, b)) {
-        as<SequenceValue>(a).items = as<SequenceValue>(*repeated).items;
+        list_assign(interpreter, a, as<SequenceValue>(*repeated).items);
         return a;
       }
     }
@@ -73,7 +73,7 @@ std::optional<Sym> container_binary(Interpreter& interpreter, int nb_op, bool in
     auto merged = std::make_shared<DictValue>();
     merged->items = dict_items(interpreter, a);
     for (const auto& [key, value] : dict_items(interpreter, b)) {
-      dict_set(interpreter, *merged, key, value);
+      dict_set(interpreter, merged, key, value);
     }
     return merged;
   }
@@ -286,6 +286,10 @@ Sym compare_operation(Interpreter& interpreter, int compare, const Sym& a, const
 bool is_identical(Interpreter& interpreter, const Sym& a, const Sym& b) {
   if (a.get() == b.get()) return true;
   if (a->kind == SymKind::kObject && b->kind == SymKind::kObject) {
+    // Two values for objects that can change are two objects; only later calls may know them as
+    // one.
+    if (as<ObjectValue>(a).is_new || as<ObjectValue>(b).is_new) return false;
+    if (interpreter.tracer.guard_two(a, b)) return false;
     BorrowedRef x = object_of(a), y = object_of(b);
     const bool numbers = is_python_number(a) && is_python_number(b);
     const bool same = x.get() == y.get();
@@ -414,7 +418,11 @@ bool truth(Interpreter& interpreter, const Sym& value) {
       const bool has_length = (type->tp_as_mapping && type->tp_as_mapping->mp_length) ||
                               (type->tp_as_sequence && type->tp_as_sequence->sq_length);
       if (!has_bool && !has_length) {
-        type_of(interpreter, value);
+        Ref cls = type_of(interpreter, value);
+        if (PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) {
+          has_objects_method(interpreter, cls, "__bool__");
+          has_objects_method(interpreter, cls, "__len__");
+        }
         return true;
       }
       if (auto result = special_method(interpreter, value, "__bool__", {}))
@@ -476,51 +484,47 @@ void set_item(Interpreter& interpreter, const Sym& container, const Sym& key, co
     numpy_set_item(interpreter.tracer, container, key, value);
     return;
   }
-  if (container->kind == SymKind::kDict) {
-    dict_set(interpreter, as<DictValue>(container), key, value);
+  if (is_dict(container)) {
+    dict_set(interpreter, container, key, value);
     return;
   }
-  if (container->kind == SymKind::kList) {
-    auto& items = as<SequenceValue>(container).items;
-    if (key->kind == SymKind::kSlice ||
-        (key->kind == SymKind::kObject && PySlice_Check(object_of(key).get()))) {
-      throw_break("unsupported_value", "assignment to a slice of a list");
-    }
-    const auto length = static_cast<int64_t>(items.size());
-    int64_t index = concrete_int(interpreter, key, "index into a list");
-    if (index < 0) index += length;
-    if (index < 0 || index >= length)
-      throw_error(PyExc_IndexError, "list assignment index out of range");
-    items[static_cast<size_t>(index)] = value;
+  if (is_list(container)) {
+    list_set(interpreter, container, key, value);
     return;
   }
-  if (auto result = special_method(interpreter, container, "__setitem__", {key, value})) return;
-  if (container->kind == SymKind::kObject)
-    change_outside_container(interpreter, container, "item assignment");
-  throw_break("would_raise",
-              fmt::format("a {} does not support item assignment", type_name(container)));
+  if (special_method(interpreter, container, "__setitem__", {key, value})) return;
+  throw_break("side_effect", fmt::format("item assignment to a {}", type_name(container)));
 }
 
+namespace {
+
+void delete_list_item(Interpreter& interpreter, const Sym& list, const Sym& key) {
+  const auto length = static_cast<int64_t>(sequence_items(interpreter, list).size());
+  int64_t index = concrete_int(interpreter, key, "index into a list");
+  if (index < 0) index += length;
+  if (index < 0 || index >= length) {
+    throw_error(PyExc_IndexError, "list assignment index out of range");
+  }
+  list_remove(interpreter, list, index);
+}
+
+}  // namespace
+
 void delete_item(Interpreter& interpreter, const Sym& container, const Sym& key) {
-  if (container->kind == SymKind::kDict) {
-    if (!dict_remove(interpreter, as<DictValue>(container), key)) {
-      throw_error(PyExc_KeyError, {key});
+  if (is_dict(container)) {
+    if (!dict_remove(interpreter, container, key)) throw_error(PyExc_KeyError, {key});
+    return;
+  }
+  if (is_list(container)) {
+    if (key->kind == SymKind::kSlice) {
+      list_set(interpreter, container, key, make_list({}));
+    } else {
+      delete_list_item(interpreter, container, key);
     }
     return;
   }
-  if (container->kind == SymKind::kList && key->kind != SymKind::kSlice) {
-    auto& items = as<SequenceValue>(container).items;
-    const auto length = static_cast<int64_t>(items.size());
-    int64_t index = concrete_int(interpreter, key, "index into a list");
-    if (index < 0) index += length;
-    if (index < 0 || index >= length) {
-      throw_error(PyExc_IndexError, "list assignment index out of range");
-    }
-    items.erase(items.begin() + index);
-    return;
-  }
-  if (container->kind == SymKind::kObject) change_outside_container(interpreter, container, "del");
-  throw_break("unsupported_value", "del of an item of a " + type_name(container));
+  if (special_method(interpreter, container, "__delitem__", {key})) return;
+  throw_break("side_effect", fmt::format("del of an item of a {}", type_name(container)));
 }
 
 Sym length_of(Interpreter& interpreter, const Sym& value) {

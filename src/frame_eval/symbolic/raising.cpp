@@ -322,7 +322,10 @@ std::optional<Raised> error_of_operation(Interpreter& interpreter, Frame& frame,
   }
   const std::vector<Sym> operands = std::move(frame.operands);
   frame.operands.clear();
-  if (has_stores(interpreter.tracer.graph(), frame.operands_graph_size)) return std::nullopt;
+  if (has_stores(interpreter.tracer.graph(), frame.operands_graph_size) ||
+      interpreter.tracer.effects().size() != frame.operands_effects) {
+    return std::nullopt;
+  }
   const Instruction& instruction = frame.bytecode->instructions[frame.next - 1];
   try {
     const auto operation = operation_of(instruction, Operands(operands), frame.operand_names);

@@ -1,5 +1,7 @@
 """`with` on managers from outside whose methods are Python: entered, left and told of exceptions inside."""
 
+import zlib
+
 import numpy as np
 from same_call import same
 
@@ -115,7 +117,7 @@ def test_break_inside_the_block():
     def f(a, m):
         try:
             with m as k:
-                log.append(k.swallows)
+                log.append((k.swallows, zlib.crc32(b"")))
                 a = a * 2
                 raise ValueError(a.ndim)
         except ValueError as e:

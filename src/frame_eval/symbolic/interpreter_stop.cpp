@@ -1,15 +1,12 @@
-// Where a trace stops at a graph break, and where the next one goes on behind it.
+// Where a trace stops at a graph break.
 #include <algorithm>
+#include <set>
 
-#include "numlift/py/py_error.h"
 #include "symbolic/exceptions.h"
 #include "symbolic/interpreter.h"
-#include "numlift/numpy_shim/numpy.h"
+#include "symbolic/value_parts.h"
 
 namespace numlift::frame_eval {
-
-using guards::Source;
-using guards::SourcePtr;
 
 // ---------------------------------------------------------------- at a graph break
 
@@ -18,32 +15,11 @@ namespace {
 // What CPython gets to see at a break.
 class HandedOut {
  public:
-  void add(const Sym& value) {
-    switch (value->kind) {
-      case SymKind::kArray:
-        storages_.push_back(static_cast<const ArrayValue&>(*value).storage.get());
-        break;
-      case SymKind::kTuple:
-      case SymKind::kList:
-      case SymKind::kSet:
-        for (const Sym& item : static_cast<const SequenceValue&>(*value).items) add(item);
-        break;
-      case SymKind::kDict:
-        for (const auto& [key, item] : static_cast<const DictValue&>(*value).items) add(item);
-        break;
-      case SymKind::kFunction:
-      case SymKind::kMethod:
-      case SymKind::kCell:
-      case SymKind::kIterator:
-      case SymKind::kException:
-        holds_anything_ = true;
-        break;
-      case SymKind::kNull:
-      case SymKind::kObject:
-      case SymKind::kScalar:
-      case SymKind::kSize:
-      case SymKind::kSlice:
-        break;
+  void add(const Sym& value) { reached_.add(value); }
+  void finish() {
+    for (const SymbolicValue* value : reached_.values()) {
+      if (value->kind == SymKind::kArray)
+        storages_.insert(static_cast<const ArrayValue*>(value)->storage.get());
     }
   }
 
@@ -53,15 +29,14 @@ class HandedOut {
     if (value->kind == SymKind::kException) {
       return keeps_nothing_alive(static_cast<const ExceptionValue&>(*value));
     }
-    if (value->kind != SymKind::kArray || value->source || holds_anything_) return false;
+    if (value->kind != SymKind::kArray || value->source || reached_.holds_anything()) return false;
     const Storage* storage = static_cast<const ArrayValue&>(*value).storage.get();
-    return !storage->is_input &&
-           std::find(storages_.begin(), storages_.end(), storage) == storages_.end();
+    return !storage->is_input && !storages_.contains(storage);
   }
 
  private:
-  std::vector<const Storage*> storages_;
-  bool holds_anything_ = false;
+  Reached reached_;
+  std::set<const Storage*> storages_;
 };
 
 // The unit is a call, and of something else than a builtin: code that may look at the frames above.
@@ -136,6 +111,9 @@ void Interpreter::stop(Frame& frame, size_t index) {
                                });
   StopTrace stopped;
   HandedOut handed_out;
+  for (const Tracer::Effect& effect : tracer.effects()) {
+    for (const Sym& argument : effect.call.arguments) handed_out.add(argument);
+  }
   std::vector<std::vector<int32_t>> dead;  // by frame: set, and not read again
   for (const Frame* one : chain) {
     SuspendedFrame suspended{one->bytecode, one->globals, static_cast<int32_t>(one->next), {}, {}};
@@ -164,6 +142,7 @@ void Interpreter::stop(Frame& frame, size_t index) {
     }
     stopped.frames.push_back(std::move(suspended));
   }
+  handed_out.finish();
   for (size_t i = 0; i < chain.size(); ++i) {
     const Frame& one = *chain[i];
     std::vector<int32_t>& slots = stopped.frames[i].slots;
@@ -179,101 +158,6 @@ void Interpreter::stop(Frame& frame, size_t index) {
     }
   }
   throw stopped;
-}
-
-// ---------------------------------------------------------------- behind a graph break
-
-namespace {
-
-// Whether an object's identity can matter: what is not changed in place counts by its value.
-bool has_identity(BorrowedRef object) {
-  PyObject* raw = object.get();
-  return raw != Py_None && raw != Py_Ellipsis && !PyBool_Check(raw) && !PyLong_CheckExact(raw) &&
-         !PyFloat_CheckExact(raw) && !PyComplex_CheckExact(raw) && !PyUnicode_CheckExact(raw) &&
-         !PyBytes_CheckExact(raw) && !PyArray_CheckScalar(raw);
-}
-
-}  // namespace
-
-// One value in two places stays one.
-Sym Interpreter::open_value(BorrowedRef object, const SourcePtr& source) {
-  if (!has_identity(object)) return tracer.outside(Ref::create(object), source);
-  auto [found, is_new] = values_.try_emplace(object.get());
-  if (is_new) {
-    found->second = tracer.outside(Ref::create(object), source);
-  } else {
-    tracer.guard(source, guards::IsSame{found->second->source}, "two variables hold one object");
-  }
-  return found->second;
-}
-
-Sym Interpreter::run_suspended(const std::vector<SuspendedFrame>& frames, const std::string& name,
-                               const guards::CallInputs& inputs) {
-  std::vector<std::unique_ptr<Frame>> open;
-  int64_t argument = 0;
-  for (const SuspendedFrame& suspended : frames) {
-    auto frame = make_empty_frame(suspended.bytecode->code, suspended.globals, {});
-    frame->next = static_cast<size_t>(suspended.next);
-    frame->is_direct = !open.empty();
-    // The frames around the last one stand behind their call.
-    frame->resume_name = &suspended == &frames.back()
-                             ? name
-                             : resume_name(suspended.bytecode->code,
-                                           suspended.bytecode->instructions[frame->next - 1]);
-    const auto& position =
-        suspended.bytecode->instructions[static_cast<size_t>(suspended.next)].position;
-    tracer.set_location(frame->file, frame->name, std::max(position.line, 0));
-    const auto kinds = local_slots(suspended.bytecode->code);
-    for (const int32_t slot : suspended.slots) {
-      const LocalSlot& kind = kinds[static_cast<size_t>(slot)];
-      BorrowedRef value = inputs.arguments[argument];
-      SourcePtr source = Source::argument(argument++, kind.name);
-      frame->slots[static_cast<size_t>(slot)] =
-          kind.is_cell || kind.is_free ? open_cell(value, source, Source::cell_content(source))
-                                       : open_value(value, source);
-    }
-    for (size_t i = 0; i < suspended.stack.size(); ++i) {
-      if (!suspended.stack[i]) {
-        frame->push(null_value());
-        continue;
-      }
-      Ref name = checked(PyUnicode_FromFormat("stack value %zu of %s", i, frame->name.c_str()));
-      BorrowedRef value = inputs.arguments[argument];
-      frame->push(open_value(value, Source::argument(argument++, std::move(name))));
-    }
-    open.push_back(std::move(frame));
-  }
-  Sym result = run_chain(open, 0);
-  open.clear();
-  close_abandoned();
-  return result;
-}
-
-Sym Interpreter::run_chain(const std::vector<std::unique_ptr<Frame>>& frames, size_t first) {
-  Frame& frame = *frames[first];
-  if (first + 1 < frames.size()) {
-    frame.caller = std::exchange(current_, &frame);
-    frame.unit = frame.next - 1;
-    ++depth_;
-    const auto leave = [&] {
-      --depth_;
-      current_ = frame.caller;
-      // What its locals held goes when it ends.
-      frames[first + 1]->slots.clear();
-      frames[first + 1]->stack.clear();
-    };
-    std::optional<Raised> raised;
-    try {
-      Sym result = run_chain(frames, first + 1);
-      frame.push(std::move(result));
-    } catch (Raised& one) {
-      raised = std::move(one);
-    }
-    leave();
-    close_abandoned();
-    if (raised) return resume(frame, &*raised);
-  }
-  return run(frame);
 }
 
 }  // namespace numlift::frame_eval
