@@ -586,6 +586,18 @@ f([0], np.ones(3))
     ),
     "would_raise": _pair(
         """
+error = ValueError("no")
+
+@nl.compile
+def f(x):
+    try:
+        raise error
+    except ValueError:
+        return x + 1
+
+f(np.ones(3))
+""",
+        """
 @nl.compile
 def f(x):
     try:

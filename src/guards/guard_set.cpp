@@ -167,6 +167,7 @@ bool GuardSet::is_static_source(const Source& source, int32_t parent, const Call
     case Source::Kind::kPart:
     case Source::Kind::kTypeAttribute:
     case Source::Kind::kDictItem:
+    case Source::Kind::kHandledException:
       return false;
   }
   NUMLIFT_UNREACHABLE();

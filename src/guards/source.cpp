@@ -212,6 +212,8 @@ SourcePtr Source::constant(BorrowedRef object) {
   return source;
 }
 
+SourcePtr Source::handled_exception() { return make_source(Kind::kHandledException); }
+
 BorrowedRef Source::read(const CallInputs& inputs) const {
   BorrowedRef owner = parent ? parent->read(inputs) : BorrowedRef();
   return read_from(owner, inputs);
@@ -256,6 +258,10 @@ BorrowedRef Source::read_from(BorrowedRef owner, const CallInputs& inputs) const
       return PyDict_CheckExact(owner.get()) ? dict_get(owner, object) : BorrowedRef();
     case Kind::kConstant:
       return object;
+    case Kind::kHandledException: {
+      const Ref handled = Ref::steal(PyErr_GetHandledException());  // the thread keeps it
+      return handled.get() == Py_None ? BorrowedRef() : BorrowedRef(handled);
+    }
   }
   NUMLIFT_UNREACHABLE();
 }
@@ -288,6 +294,8 @@ std::string Source::text() const {
         return repr_text(object);
       }
       return fmt::format("<{}>", object.type()->tp_name);
+    case Kind::kHandledException:
+      return "the exception that is handled";
   }
   NUMLIFT_UNREACHABLE();
 }

@@ -42,6 +42,7 @@ class Source {
     kItem,           // parent[index] of an exact tuple or list
     kDictItem,       // parent[object] of an exact dict
     kConstant,       // `object` itself: always there, never guarded
+    kHandledException,  // what this thread's innermost running `except` block handles
   };
   // kInstanceDict: of an instance, null where CPython has not made one.
   enum class Part : uint8_t {
@@ -68,6 +69,7 @@ class Source {
   static SourcePtr item(SourcePtr parent, int64_t index);
   static SourcePtr dict_item(SourcePtr parent, BorrowedRef key);
   static SourcePtr constant(BorrowedRef object);
+  static SourcePtr handled_exception();
 
   // Borrowed: alive as long as the object it was read from is not changed. Null when it is not
   // there any more; sets no error, runs no user code.

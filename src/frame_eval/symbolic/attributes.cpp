@@ -5,6 +5,8 @@
 #include "symbolic/containers.h"
 #include "symbolic/enums.h"
 #include "symbolic/library_objects.h"
+#include "symbolic/exceptions.h"
+#include "symbolic/generators.h"
 #include "symbolic/instances.h"
 #include "symbolic/named_tuples.h"
 #include "symbolic/numpy_calls.h"
@@ -25,10 +27,6 @@ SourcePtr source_of(const Sym& value) {
 
 BorrowedRef as_object(PyTypeObject* type) { return reinterpret_cast<PyObject*>(type); }
 
-[[noreturn]] void no_attribute(const Sym& owner, BorrowedRef name) {
-  throw_break("would_raise",
-              fmt::format("'{}' has no attribute '{}'", type_name(owner), utf8_text(name)));
-}
 [[noreturn]] void unsupported_attribute(const Sym& owner, BorrowedRef name) {
   throw_value_break(owner,
                     fmt::format("attribute '{}' of a {}", utf8_text(name), type_name(owner)));
@@ -49,6 +47,26 @@ void guard_absent(Interpreter& interpreter, const Sym& owner, BorrowedRef name) 
                            "it is asked for at " + interpreter.location_text());
 }
 
+// The owner is a real object whose attributes are found without code of the user.
+[[noreturn]] void no_attribute(Interpreter& interpreter, const Sym& owner, BorrowedRef name) {
+  PyObject* object = object_of(owner).get();
+  // What a class defines for the case was asked before, and is not run for real.
+  const auto lookup = PyType_Check(object) ? PyType_Type.tp_getattro : PyObject_GenericGetAttr;
+  if (PyModule_Check(object)) {
+    throw_break("would_raise", fmt::format("the module has no attribute '{}'", utf8_text(name)));
+  }
+  const Ref found = Ref::steal(lookup(object, name.get()));
+  if (!found) {
+    guard_absent(interpreter, owner, name);
+    if (auto raised = raised_from_error()) {
+      raised->exception->members = {{"name", interpreter.object(name)}, {"obj", owner}};
+      throw *raised;
+    }
+  }
+  throw_break("would_raise",
+              fmt::format("'{}' has no attribute '{}'", type_name(owner), utf8_text(name)));
+}
+
 // Numbers in these modules are constants of nature; elsewhere a module's numbers are run-time
 // inputs.
 bool has_constant_numbers(BorrowedRef module) {
@@ -63,7 +81,7 @@ Sym module_attribute(Interpreter& interpreter, const Sym& owner, BorrowedRef nam
   BorrowedRef module = object_of(owner);
   if (auto changed = interpreter.changed_global(PyModule_GetDict(module.get()), name)) {
     if (*changed) return *changed;
-    no_attribute(owner, name);
+    no_attribute(interpreter, owner, name);
   }
   PyObject* found = PyDict_GetItemWithError(PyModule_GetDict(module.get()), name);
   if (found == nullptr) {
@@ -102,7 +120,7 @@ Sym class_attribute(Interpreter& interpreter, const Sym& owner, BorrowedRef name
   }
   if (raw == nullptr) {
     if (meta != nullptr) unsupported_attribute(owner, name);
-    no_attribute(owner, name);
+    no_attribute(interpreter, owner, name);
   }
   Sym value =
       interpreter.tracer.outside(Ref::create(raw), Source::attribute(source_of(owner), name));
@@ -156,7 +174,7 @@ Sym instance_attribute(Interpreter& interpreter, const Sym& owner, BorrowedRef n
     if (Sym made = special_method(interpreter, owner, "__getattr__", {interpreter.object(name)}))
       return made;
   }
-  no_attribute(owner, name);
+  no_attribute(interpreter, owner, name);
 }
 
 // Attributes of str, int, dtype, … that are constants: read for real.
@@ -165,7 +183,7 @@ Sym constant_attribute(Interpreter& interpreter, const Sym& owner, BorrowedRef n
   Ref value = Ref::steal(PyObject_GetAttr(object.get(), name.get()));
   if (!value) {
     PyErr_Clear();
-    no_attribute(owner, name);
+    no_attribute(interpreter, owner, name);
   }
   if (PyCFunction_Check(value.get()) || Py_TYPE(value.get())->tp_call == nullptr ||
       PyType_Check(value.get())) {
@@ -217,7 +235,7 @@ Sym object_attribute(Interpreter& interpreter, const Sym& owner, BorrowedRef nam
 
 Sym generic_attribute(Interpreter& interpreter, const Sym& owner, BorrowedRef name) {
   if (Sym found = find_instance_attribute(interpreter, owner, name)) return found;
-  no_attribute(owner, name);
+  no_attribute(interpreter, owner, name);
 }
 
 Sym class_member(Interpreter& interpreter, BorrowedRef cls, BorrowedRef name) {
@@ -261,6 +279,11 @@ Sym bind_attribute(Interpreter& interpreter, const Sym& raw, const Sym& instance
     Sym function = interpreter.tracer.outside(getter, Source::constant(getter));
     return call_python_function(interpreter, function, {{instance}, {}});
   }
+  if (instance && is_exception(instance) &&
+      (type == &PyMethodDescr_Type || type == &PyWrapperDescr_Type)) {
+    Ref method = must(PyObject_GetAttrString(object.get(), "__name__"));
+    return built_in_method(instance, method);
+  }
   // Methods of C classes: unbound they are themselves; bound they belong to a value of that class.
   if (!instance && (type == &PyMethodDescr_Type || type == &PyWrapperDescr_Type ||
                     type == &PyGetSetDescr_Type || type == &PyMemberDescr_Type)) {
@@ -289,9 +312,9 @@ Sym bind_attribute(Interpreter& interpreter, const Sym& raw, const Sym& instance
 Sym get_super_attribute(Interpreter& interpreter, const Sym& start_class, const Sym& self,
                         BorrowedRef name) {
   auto start = real_object(interpreter, start_class, "super() is used");
-  if (!start || self->kind != SymKind::kObject)
+  if (!start || (self->kind != SymKind::kObject && !is_exception(self)))
     throw_break("unsupported_call", "super() of such an object");
-  const bool self_is_class = PyType_Check(object_of(self).get());
+  const bool self_is_class = self->kind == SymKind::kObject && PyType_Check(object_of(self).get());
   Ref own_class = self_is_class ? *real_object(interpreter, self, "super() is used")
                                 : type_of(interpreter, self);
   PyObject* mro = reinterpret_cast<PyTypeObject*>(own_class.get())->tp_mro;
@@ -358,7 +381,10 @@ Sym get_attribute(Interpreter& interpreter, const Sym& owner, BorrowedRef name) 
       if (auto* parent = dynamic_cast<SuperValue*>(owner.get())) {
         return get_super_attribute(interpreter, parent->start_class, parent->self, name);
       }
+      if (has_generator_method(owner, text)) return built_in_method(owner, name);
       unsupported_attribute(owner, name);
+    case SymKind::kException:
+      return exception_attribute(interpreter, owner, name);
     case SymKind::kNull:
     case SymKind::kArray:
     case SymKind::kMethod:
@@ -376,6 +402,10 @@ void set_attribute(Interpreter& interpreter, const Sym& owner, BorrowedRef name,
   if (is_numpy_value(owner)) {
     if (!value) unsupported_attribute(owner, name);
     numpy_set_attribute(interpreter.tracer, owner, name, value);
+    return;
+  }
+  if (is_exception(owner)) {
+    set_exception_attribute(interpreter, owner, name, value);
     return;
   }
   if (owner->kind == SymKind::kObject && !PyType_Check(object_of(owner).get())) {
@@ -403,6 +433,7 @@ std::optional<bool> has_attribute(Interpreter& interpreter, const Sym& owner, Bo
            _PyType_Lookup(reinterpret_cast<PyTypeObject*>(type_of(interpreter, owner).get()),
                           name) != nullptr;
   }
+  if (is_exception(owner)) return has_exception_attribute(interpreter, owner, name);
   if (owner->kind != SymKind::kObject) {
     if (owner->kind == SymKind::kIterator || owner->kind == SymKind::kCell ||
         owner->kind == SymKind::kNull || owner->kind == SymKind::kFunction ||

@@ -5,6 +5,7 @@
 #include "symbolic/builtins.h"
 #include "symbolic/containers.h"
 #include "symbolic/enums.h"
+#include "symbolic/exceptions.h"
 #include "symbolic/iterators.h"
 #include "symbolic/numpy_calls.h"
 #include "symbolic/operators.h"
@@ -98,6 +99,7 @@ Sym py_str(Interpreter& interpreter, const CallArguments& arguments) {
   ArgumentReader read("str", arguments);
   read.expect(0, 1);
   if (read.count() == 0) return interpreter.text("");
+  if (is_exception(read[0])) return exception_text(interpreter, read[0]);
   auto value = pure_constant(interpreter, concrete(interpreter, read[0], "str()"), "str()");
   if (!value) throw_break("unsupported_value", "str() of a " + type_name(read[0]));
   return interpreter.tracer.constant(must(PyObject_Str(value->get())));

@@ -9,6 +9,7 @@
 #include "symbolic/attributes.h"
 #include "symbolic/calls.h"
 #include "symbolic/containers.h"
+#include "symbolic/exceptions.h"
 #include "symbolic/iterators.h"
 #include "symbolic/named_tuples.h"
 #include "symbolic/numpy_calls.h"
@@ -404,7 +405,52 @@ Sym py_next(Interpreter& interpreter, const CallArguments& arguments) {
   }
   if (Sym item = as<IteratorValue>(read[0]).next(interpreter.tracer)) return item;
   if (read.count() == 2) return read[1];
-  throw_break("would_raise", "StopIteration");
+  const Sym result = generator_result(interpreter, read[0]);
+  throw_error(PyExc_StopIteration,
+              is_object(result, Py_None) ? std::vector<Sym>{} : std::vector<Sym>{result});
+}
+
+// sys.exception(), sys.exc_info()
+template <bool whole>
+Sym sys_exception(Interpreter& interpreter, const CallArguments& arguments) {
+  ArgumentReader read("sys.exception", arguments);
+  read.expect(0, 0);
+  const Sym handled = interpreter.topmost_handled();
+  if (!handled) {
+    const auto source = guards::Source::handled_exception();
+    if (source->read({})) throw_break("c_call", "an exception of the caller's is asked for");
+    interpreter.tracer.guard(source, guards::IsAbsent{},
+                             "it is asked for at " + interpreter.location_text());
+    const Sym& none = interpreter.none();
+    return whole ? make_tuple({none, none, none}) : none;
+  }
+  const auto& exception = as<ExceptionValue>(handled);
+  if (!whole) return handled;
+  return make_tuple({interpreter.object(exception.type), handled,
+                     std::make_shared<TracebackValue>(exception, exception.traceback)});
+}
+
+// repr() of exceptions made inside and of lists and tuples of anything; null: of something else.
+Sym container_repr(Interpreter& interpreter, const Sym& value, int depth) {
+  constexpr int kMostNested = 50;
+  if (is_exception(value)) return exception_repr(interpreter, value);
+  const bool is_plain_tuple =
+      value->kind == SymKind::kTuple && !as<SequenceValue>(value).named_tuple_class;
+  if (value->kind != SymKind::kList && !is_plain_tuple) return nullptr;
+  if (depth > kMostNested) throw_break("unsupported_value", "repr() of a deeply nested list");
+  const auto& items = as<SequenceValue>(value).items;
+  std::string text = is_plain_tuple ? "(" : "[";
+  for (const Sym& item : items) {
+    if (text.size() > 1) text += ", ";
+    Sym part = container_repr(interpreter, item, depth + 1);
+    if (!part) {
+      part = call_value(interpreter, interpreter.object(known_object("builtins", "repr")),
+                        {{item}, {}});
+    }
+    text += utf8_text(object_of(part));
+  }
+  if (is_plain_tuple && items.size() == 1) text += ",";
+  return interpreter.text(text + (is_plain_tuple ? ")" : "]"));
 }
 
 template <char letter>
@@ -417,6 +463,9 @@ Sym py_digits(Interpreter& interpreter, const CallArguments& arguments) {
                                                        : "repr";
   ArgumentReader read(kName, arguments);
   read.expect(1, 1);
+  if (letter == 'r') {
+    if (Sym text = container_repr(interpreter, read[0], 0)) return text;
+  }
   auto value = pure_constant(interpreter, concrete(interpreter, read[0], kName), kName);
   if (!value) value = known_value(interpreter, read[0]);
   if (!value)
@@ -457,6 +506,8 @@ void add_builtins(BuiltinEntries& entries) {
   add("chr", py_digits<'c'>);
   add("ord", py_digits<'d'>);
   add("repr", py_digits<'r'>);
+  entries.emplace_back("sys", "exception", sys_exception<false>);
+  entries.emplace_back("sys", "exc_info", sys_exception<true>);
 }
 
 }  // namespace numlift::frame_eval

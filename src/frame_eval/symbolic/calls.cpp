@@ -1,5 +1,7 @@
 #include "symbolic/calls.h"
 
+#include <set>
+
 #include "numlift/py/py_error.h"
 #include "symbolic/attributes.h"
 #include "symbolic/builtins.h"
@@ -7,6 +9,8 @@
 #include "symbolic/enums.h"
 #include "symbolic/error_region_value.h"
 #include "symbolic/errstate.h"
+#include "symbolic/exceptions.h"
+#include "symbolic/generators.h"
 #include "symbolic/hatch_calls.h"
 #include "symbolic/instances.h"
 #include "symbolic/iterators.h"
@@ -57,6 +61,23 @@ std::string short_name(BorrowedRef callable) {
   return utf8_text(name);
 }
 
+// Builtins whose effects are those of the code that they call, in the same order: when that code
+// raises, nothing else of them is seen.
+bool ends_with_its_callee(BorrowedRef builtin) {
+  static auto* const builtins = [] {
+    auto known = std::make_unique<std::set<PyObject*>>();
+    for (const char* name :
+         {"next", "iter",    "list",    "tuple",      "set",        "dict",      "any",
+          "all",  "len",     "abs",     "bool",       "int",        "float",     "str",
+          "repr", "getattr", "hasattr", "isinstance", "issubclass", "enumerate", "zip",
+          "map",  "filter",  "sum",     "sorted",     "divmod",     "pow",       "round"}) {
+      known->insert(known_object("builtins", name).get());
+    }
+    return known.release();
+  }();
+  return builtins->contains(builtin.get());
+}
+
 // What the module builtins has under its name: open is written elsewhere.
 bool is_builtin(BorrowedRef function) {
   PyObject* builtins = PyEval_GetBuiltins();
@@ -65,10 +86,12 @@ bool is_builtin(BorrowedRef function) {
 
 Sym run_frame(Interpreter& interpreter, std::unique_ptr<Frame> frame) {
   auto* code = reinterpret_cast<PyCodeObject*>(frame->bytecode->code.get());
-  if (code->co_flags & (CO_COROUTINE | CO_ASYNC_GENERATOR)) {
-    throw_break("generator", "a coroutine is made");
+  if (code->co_flags & CO_ITERABLE_COROUTINE) {
+    throw_break("generator", "a generator that can be awaited");
   }
-  if (code->co_flags & CO_GENERATOR) return make_generator(interpreter, std::move(frame));
+  if (code->co_flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR)) {
+    return make_generator(interpreter, std::move(frame));
+  }
   const Frame* caller = std::exchange(interpreter.direct_caller, nullptr);
   frame->is_direct = caller != nullptr && caller == interpreter.current_frame();
   return interpreter.run(*frame);
@@ -223,6 +246,12 @@ Sym call_method(Interpreter& interpreter, const MethodValue& method, CallArgumen
     return call_class_method(interpreter, method, arguments);
   }
   const std::string name = utf8_text(method.name);
+  if (is_exception(method.self)) {
+    return exception_method(interpreter, method.self, name, arguments);
+  }
+  if (is_generator(method.self)) {
+    return generator_method(interpreter, method.self, name, arguments);
+  }
   if (as_library_object(method.self)) {
     return call_library_method(interpreter, method.self, name, std::move(arguments));
   }
@@ -253,7 +282,12 @@ Sym call_object(Interpreter& interpreter, const Sym& callable, CallArguments arg
   if (BuiltinHandler handler = find_builtin(object)) {
     interpreter.direct_caller = nullptr;
     real_object(interpreter, callable, "it is called");
-    return handler(interpreter, arguments);
+    try {
+      return handler(interpreter, arguments);
+    } catch (const Raised& raised) {
+      if (raised.is_new || ends_with_its_callee(object)) throw;
+      throw *raised.exception->place;
+    }
   }
   if (is_numpy_callable(object)) {
     interpreter.direct_caller = nullptr;
@@ -286,9 +320,21 @@ Sym call_object(Interpreter& interpreter, const Sym& callable, CallArguments arg
       if (Sym member = call_enum_class(interpreter, callable, arguments)) return member;
     }
     if (PyExceptionClass_Check(object.get())) {
-      throw_break("would_raise", callable_text(object) + " is made");
+      interpreter.direct_caller = nullptr;
+      return make_exception(interpreter, callable, std::move(arguments));
     }
     return make_instance(interpreter, callable, std::move(arguments));
+  }
+  // Exception.__init__(self, …), written out
+  if ((Py_TYPE(object.get()) == &PyWrapperDescr_Type ||
+       Py_TYPE(object.get()) == &PyMethodDescr_Type) &&
+      !arguments.positional.empty() && is_exception(arguments.positional[0]) &&
+      PyExceptionClass_Check(reinterpret_cast<PyObject*>(PyDescr_TYPE(object.get())))) {
+    interpreter.direct_caller = nullptr;
+    real_object(interpreter, callable, "it is called");
+    const Sym self = arguments.positional[0];
+    arguments.positional.erase(arguments.positional.begin());
+    return exception_method(interpreter, self, utf8_text(PyDescr_NAME(object.get())), arguments);
   }
   if (Sym result = call_object_method(interpreter, callable, arguments)) return result;
   if (PyCFunction_Check(object.get())) {
@@ -395,6 +441,7 @@ Sym call_value(Interpreter& interpreter, const Sym& callable, CallArguments argu
     case SymKind::kDict:
     case SymKind::kSlice:
     case SymKind::kCell:
+    case SymKind::kException:
       break;
   }
   throw_break("would_raise", fmt::format("a {} is not callable", type_name(callable)));

@@ -3,6 +3,7 @@
 #include <map>
 
 #include "symbolic/containers.h"
+#include "symbolic/exceptions.h"
 #include "symbolic/iterators.h"
 #include "symbolic/operators.h"
 #include "symbolic/pure.h"
@@ -95,7 +96,8 @@ Sym list_pop(const MethodCall& call) {
   const auto items = sequence_items(call.interpreter, call.self);
   const auto length = static_cast<int64_t>(items.size());
   if (index < 0) index += length;
-  if (index < 0 || index >= length) throw_break("would_raise", "pop() index out of range");
+  if (length == 0) throw_error(PyExc_IndexError, "pop from empty list");
+  if (index < 0 || index >= length) throw_error(PyExc_IndexError, "pop index out of range");
   list_remove(call.interpreter, call.self, index);
   return items[static_cast<size_t>(index)];
 }
@@ -109,7 +111,7 @@ Sym remove_method(const MethodCall& call) {
       return call.interpreter.none();
     }
   }
-  throw_break("would_raise", "remove() of an item that is not there");
+  throw_error(PyExc_ValueError, "list.remove(x): x not in list");
 }
 
 Sym list_reverse(const MethodCall& call) {
@@ -165,7 +167,7 @@ Sym dict_pop(const MethodCall& call) {
   Sym found = find_in_dict(call.interpreter, call.self, call[0]);
   if (!found) {
     if (call.count() > 1) return call[1];
-    throw_break("would_raise", "pop() of a key that is not there");
+    throw_error(PyExc_KeyError, {call[0]});
   }
   dict_remove(call.interpreter, call.self, call[0]);
   return found;
@@ -174,7 +176,7 @@ Sym dict_pop(const MethodCall& call) {
 Sym dict_popitem(const MethodCall& call) {
   call.expect(0, 0);
   const auto items = dict_items(call.interpreter, call.self);
-  if (items.empty()) throw_break("would_raise", "popitem() of an empty dict");
+  if (items.empty()) throw_error(PyExc_KeyError, "popitem(): dictionary is empty");
   const auto& [key, value] = items.back();
   dict_remove(call.interpreter, call.self, key);
   return make_tuple({key, value});
@@ -250,7 +252,13 @@ Sym container_method(Interpreter& interpreter, const Sym& self, const std::strin
   if (methods == nullptr || found == methods->end()) {
     throw_break("unsupported_call", fmt::format("method {} of a {}", name, type_name(self)));
   }
-  return found->second({interpreter, self, name, arguments});
+  try {
+    return found->second({interpreter, self, name, arguments});
+  } catch (const Raised& raised) {
+    // How far a method has come when code that it calls raises is not followed.
+    if (raised.is_new) throw;
+    throw *raised.exception->place;
+  }
 }
 
 }  // namespace numlift::frame_eval

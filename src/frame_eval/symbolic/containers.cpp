@@ -1,6 +1,7 @@
 #include "symbolic/containers.h"
 
 #include "numlift/py/py_error.h"
+#include "symbolic/exceptions.h"
 #include "symbolic/iterators.h"
 #include "symbolic/operators.h"
 #include "symbolic/pure.h"
@@ -230,7 +231,7 @@ int64_t index_in(Interpreter& interpreter, const Sym& key, size_t length, const 
   int64_t index = concrete_int(interpreter, key, "index into a list");
   if (index < 0) index += static_cast<int64_t>(length);
   if (index < 0 || index >= static_cast<int64_t>(length))
-    throw_break("would_raise", fmt::format("list {} index out of range", what));
+    throw_error(PyExc_IndexError, fmt::format("list {} index out of range", what));
   return index;
 }
 
@@ -323,7 +324,10 @@ Sym sequence_item(Interpreter& interpreter, const Sym& container, const Sym& key
     length = static_cast<int64_t>(as<SequenceValue>(sequence).items.size());
   }
   if (index < 0) index += length;
-  if (index < 0 || index >= length) throw_break("would_raise", "sequence index out of range");
+  if (index < 0 || index >= length) {
+    throw_error(PyExc_IndexError,
+                is_tuple(sequence) ? "tuple index out of range" : "list index out of range");
+  }
   if (outside_list) {
     return interpreter.tracer.outside(
         Ref::create(PyList_GET_ITEM(object_of(sequence).get(), index)),

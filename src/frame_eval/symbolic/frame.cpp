@@ -110,10 +110,14 @@ std::unique_ptr<Frame> make_frame(const FunctionParts& function, CallArguments a
   auto& slots = frame->slots;
   auto& given = arguments.positional;
 
-  for (size_t i = 0; i < std::min(given.size(), parameters.positional); ++i) slots[i] = given[i];
+  for (size_t i = 0; i < std::min(given.size(), parameters.positional); ++i) {
+    slots[i] = std::move(given[i]);  // no reference but the frame's own stays
+  }
   if (parameters.has_var_positional) {
     auto rest = std::make_shared<SequenceValue>(SymKind::kTuple);
-    for (size_t i = parameters.positional; i < given.size(); ++i) rest->items.push_back(given[i]);
+    for (size_t i = parameters.positional; i < given.size(); ++i) {
+      rest->items.push_back(std::move(given[i]));
+    }
     slots[parameters.var_positional_slot()] = std::move(rest);
   } else if (given.size() > parameters.positional) {
     throw_break("would_raise",
@@ -128,9 +132,9 @@ std::unique_ptr<Frame> make_frame(const FunctionParts& function, CallArguments a
         throw_break("would_raise", fmt::format("{} got multiple values for argument {}",
                                                function_text(function.code), utf8(keyword)));
       }
-      slots[*slot] = value;
+      slots[*slot] = std::move(value);
     } else if (parameters.has_var_keyword) {
-      extra->items.emplace_back(std::make_shared<ObjectValue>(keyword), value);
+      extra->items.emplace_back(std::make_shared<ObjectValue>(keyword), std::move(value));
     } else {
       throw_break("would_raise", fmt::format("{} got an unexpected keyword argument {}",
                                              function_text(function.code), utf8(keyword)));

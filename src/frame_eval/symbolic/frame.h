@@ -24,7 +24,12 @@ struct Frame {
   std::vector<Sym> slots;
   std::vector<std::shared_ptr<CellValue>> closure;
   std::vector<Sym> stack;
-  Ref keyword_names;                            // for the next Call
+  Ref keyword_names;  // for the next Call
+  // The stack and those names as they were before the present instruction, where a handler waits
+  // for what it may raise.
+  std::vector<Sym> operands;
+  size_t operands_graph_size = 0, operands_effects = 0;  // of the trace then
+  Ref operand_names;
   size_t next = 0;                              // index of the instruction that runs next
   bool done = false;                            // it has returned
   std::unordered_map<size_t, LoopTrips> trips;  // of running loops, by the place of their head

@@ -1,6 +1,7 @@
 // Building and unpacking of containers, slices, strings.
 #include "numlift/py/py_error.h"
 #include "symbolic/containers.h"
+#include "symbolic/exceptions.h"
 #include "symbolic/interpreter.h"
 #include "symbolic/iterators.h"
 #include "symbolic/library_objects.h"
@@ -63,38 +64,46 @@ void build_string(Interpreter& interpreter, Frame& frame, const Instruction& ins
   frame.push(interpreter.tracer.constant(must(PyUnicode_Join(empty.get(), parts.get()))));
 }
 
-Ref convert(BorrowedRef value, int conversion) {
-  switch (conversion) {
-    case 1:
-      return must(PyObject_Str(value));
-    case 2:
-      return must(PyObject_Repr(value));
-    case 3:
-      return must(PyObject_ASCII(value));
-    default:
-      return Ref::create(value);
+Sym convert(Interpreter& interpreter, const Sym& value, int conversion) {
+  constexpr int kNone = 0, kStr = 1, kRepr = 2, kAscii = 3;
+  if (is_exception(value) && conversion != kAscii) {
+    return conversion == kRepr ? exception_repr(interpreter, value)
+                               : exception_text(interpreter, value);
+  }
+  if (conversion == kNone) return value;
+  const Ref real = formattable(interpreter, value);
+  return interpreter.tracer.constant(must(conversion == kStr    ? PyObject_Str(real.get())
+                                          : conversion == kRepr ? PyObject_Repr(real.get())
+                                                                : PyObject_ASCII(real.get())));
+}
+
+// object.__format__ takes no specification.
+void refuse_exception(const Sym& value) {
+  if (is_exception(value)) {
+    throw_break("unsupported_value", "an exception is formatted by a specification");
   }
 }
 
 void format_value(Interpreter& interpreter, Frame& frame, const Instruction& instruction) {
   Ref spec;
   if (instruction.arg & 4) spec = formattable(interpreter, frame.pop());
-  Ref value = convert(formattable(interpreter, frame.pop()), instruction.arg & 3);
+  if (instruction.arg & 4 && (instruction.arg & 3) == 0) refuse_exception(frame.peek());
+  Ref value = formattable(interpreter, convert(interpreter, frame.pop(), instruction.arg & 3));
   frame.push(interpreter.tracer.constant(must(PyObject_Format(value.get(), spec.get()))));
 }
 
 void convert_value(Interpreter& interpreter, Frame& frame, const Instruction& instruction) {
-  frame.push(
-      interpreter.tracer.constant(convert(formattable(interpreter, frame.pop()), instruction.arg)));
+  frame.push(convert(interpreter, frame.pop(), instruction.arg));
 }
 
 void format_simple(Interpreter& interpreter, Frame& frame, const Instruction&) {
-  Ref value = formattable(interpreter, frame.pop());
+  Ref value = formattable(interpreter, convert(interpreter, frame.pop(), 0));
   frame.push(interpreter.tracer.constant(must(PyObject_Format(value.get(), nullptr))));
 }
 
 void format_with_spec(Interpreter& interpreter, Frame& frame, const Instruction&) {
   Ref spec = formattable(interpreter, frame.pop());
+  refuse_exception(frame.peek());
   Ref value = formattable(interpreter, frame.pop());
   frame.push(interpreter.tracer.constant(must(PyObject_Format(value.get(), spec.get()))));
 }
@@ -163,12 +172,27 @@ void push_reversed(Frame& frame, const std::vector<Sym>& items) {
   for (auto item = items.rbegin(); item != items.rend(); ++item) frame.push(*item);
 }
 
+// As CPython does it for a tuple of so many items. after < 0: no starred name.
+[[noreturn]] void throw_unpack_error(const Sym& value, int before, int after, size_t count) {
+  // How much of an iterator is used up then is not followed.
+  if (value->kind == SymKind::kIterator) throw_break("would_raise", "an iterator is unpacked");
+  const bool is_sized = is_list(value) || is_tuple(value) || is_dict(value);
+  std::string source;
+  for (int i = 0; i < before; ++i) source += fmt::format("a{}, ", i);
+  if (after >= 0) source += "*rest, ";
+  for (int i = 0; i < after; ++i) source += fmt::format("b{}, ", i);
+  const std::string items = fmt::format("(0,) * {}", count);
+  source += is_sized ? fmt::format("= {}\n", items) : fmt::format("= iter({})\n", items);
+  const Ref names = checked(PyDict_New());
+  must(PyRun_String(source.c_str(), Py_file_input, names.get(), names.get()));
+  throw_break("would_raise", "values are unpacked");
+}
+
 void unpack_sequence(Interpreter& interpreter, Frame& frame, const Instruction& instruction) {
   Sym value = frame.pop();
   auto items = collect_items(interpreter, value);
   if (items.size() != static_cast<size_t>(instruction.arg)) {
-    throw_break("would_raise",
-                fmt::format("{} values are unpacked to {} names", items.size(), instruction.arg));
+    throw_unpack_error(value, instruction.arg, -1, items.size());
   }
   push_reversed(frame, items);
 }
@@ -178,46 +202,14 @@ void unpack_ex(Interpreter& interpreter, Frame& frame, const Instruction& instru
   const auto after = static_cast<size_t>(instruction.arg >> 8);
   Sym value = frame.pop();
   auto items = collect_items(interpreter, value);
-  if (items.size() < before + after) throw_break("would_raise", "too few values to unpack");
+  if (items.size() < before + after) {
+    throw_unpack_error(value, static_cast<int>(before), static_cast<int>(after), items.size());
+  }
   std::vector<Sym> parts(items.begin(), items.begin() + static_cast<std::ptrdiff_t>(before));
   parts.push_back(make_list({items.begin() + static_cast<std::ptrdiff_t>(before),
                              items.end() - static_cast<std::ptrdiff_t>(after)}));
   parts.insert(parts.end(), items.end() - static_cast<std::ptrdiff_t>(after), items.end());
   push_reversed(frame, parts);
-}
-
-// ---- match statements
-
-void get_len(Interpreter& interpreter, Frame& frame, const Instruction&) {
-  frame.push(length_of(interpreter, frame.peek()));
-}
-
-void match_sequence(Interpreter& interpreter, Frame& frame, const Instruction&) {
-  Ref type = type_of(interpreter, frame.peek());
-  const auto flags = reinterpret_cast<PyTypeObject*>(type.get())->tp_flags;
-  frame.push(interpreter.boolean((flags & Py_TPFLAGS_SEQUENCE) != 0));
-}
-
-void match_mapping(Interpreter& interpreter, Frame& frame, const Instruction&) {
-  Ref type = type_of(interpreter, frame.peek());
-  const auto flags = reinterpret_cast<PyTypeObject*>(type.get())->tp_flags;
-  frame.push(interpreter.boolean((flags & Py_TPFLAGS_MAPPING) != 0));
-}
-
-void match_keys(Interpreter& interpreter, Frame& frame, const Instruction&) {
-  const Sym keys = frame.peek(1), mapping = frame.peek(2);
-  if (!is_dict(mapping))
-    throw_break("unsupported_value", "a pattern of keys on a " + type_name(mapping));
-  std::vector<Sym> values;
-  for (const Sym& key : sequence_items(interpreter, keys)) {
-    Sym value = find_in_dict(interpreter, mapping, key);
-    if (!value) {
-      frame.push(interpreter.none());
-      return;
-    }
-    values.push_back(std::move(value));
-  }
-  frame.push(make_tuple(std::move(values)));
 }
 
 }  // namespace
@@ -247,10 +239,6 @@ void install_build(HandlerTable& table) {
   set(Instr::kDictMerge, dict_merge);
   set(Instr::kUnpackSequence, unpack_sequence);
   set(Instr::kUnpackEx, unpack_ex);
-  set(Instr::kGetLen, get_len);
-  set(Instr::kMatchSequence, match_sequence);
-  set(Instr::kMatchMapping, match_mapping);
-  set(Instr::kMatchKeys, match_keys);
 }
 
 }  // namespace numlift::frame_eval

@@ -1,5 +1,8 @@
 // Loads and stores of names, cells, attributes, items; stack shuffling.
+#include "numlift/py/py_error.h"
 #include "symbolic/attributes.h"
+#include "symbolic/containers.h"
+#include "symbolic/exceptions.h"
 #include "symbolic/interpreter.h"
 #include "symbolic/modules.h"
 #include "symbolic/operators.h"
@@ -35,9 +38,29 @@ void load_const(Interpreter& interpreter, Frame& frame, const Instruction& instr
   frame.push(interpreter.object(instruction.constant));
 }
 
+[[noreturn]] void throw_unbound(const Frame& frame, int32_t slot) {
+  const auto slots = local_slots(frame.bytecode->code);
+  const LocalSlot& variable = slots[static_cast<size_t>(slot)];
+  const std::string name = utf8_text(variable.name);
+  if (variable.is_free) {
+    auto error = std::make_shared<ExceptionValue>(
+        Ref::create(PyExc_NameError),
+        make_tuple({std::make_shared<ObjectValue>(checked(PyUnicode_FromFormat(
+            "cannot access free variable '%U' where it is not associated with a value in "
+            "enclosing scope",
+            variable.name.get())))}));
+    error->members.emplace_back("name", std::make_shared<ObjectValue>(variable.name));
+    throw Raised{std::move(error), true, true, fmt::format("'{}' is not set", name)};
+  }
+  throw_error(
+      PyExc_UnboundLocalError,
+      fmt::format("cannot access local variable '{}' where it is not associated with a value",
+                  name));
+}
+
 void load_fast(Interpreter&, Frame& frame, const Instruction& instruction) {
   const Sym& value = slot_of(frame, instruction);
-  if (!value) throw_break("would_raise", "a local variable is read before it is set");
+  if (!value) throw_unbound(frame, instruction.arg);
   frame.push(value);
 }
 
@@ -52,7 +75,7 @@ void store_fast(Interpreter&, Frame& frame, const Instruction& instruction) {
 }
 
 void delete_fast(Interpreter&, Frame& frame, const Instruction& instruction) {
-  if (!slot_of(frame, instruction)) throw_break("would_raise", "del of a variable that is not set");
+  if (!slot_of(frame, instruction)) throw_unbound(frame, instruction.arg);
   slot_of(frame, instruction) = nullptr;
 }
 
@@ -70,7 +93,10 @@ void copy_free_vars(Interpreter&, Frame& frame, const Instruction& instruction) 
 }
 
 void load_deref(Interpreter& interpreter, Frame& frame, const Instruction& instruction) {
-  frame.push(interpreter.read_cell(cell_of(frame, instruction)));
+  CellValue& cell = cell_of(frame, instruction);
+  // That a cell from outside is empty is not guarded: CPython finds out.
+  if (!cell.content && !cell.outside) throw_unbound(frame, instruction.arg);
+  frame.push(interpreter.read_cell(cell));
 }
 
 void store_deref(Interpreter& interpreter, Frame& frame, const Instruction& instruction) {
@@ -90,7 +116,7 @@ void delete_deref(Interpreter& interpreter, Frame& frame, const Instruction& ins
     store_outside_cell(interpreter, slot_of(frame, instruction), nullptr);
     return;
   }
-  if (!cell.content) throw_break("would_raise", "del of a variable that is not set");
+  if (!cell.content) throw_unbound(frame, instruction.arg);
   cell.content = nullptr;
 }
 

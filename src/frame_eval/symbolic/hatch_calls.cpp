@@ -5,6 +5,7 @@
 #include "numlift/py/py_error.h"
 #include "symbolic/calls.h"
 #include "symbolic/containers.h"
+#include "symbolic/exceptions.h"
 #include "symbolic/numpy_calls.h"
 #include "symbolic/pure.h"
 
@@ -130,6 +131,10 @@ Sym call_nonstrict(Interpreter& interpreter, const Sym& function, BorrowedRef re
     result = is_marked ? call_python_function(interpreter, function, std::move(arguments))
                        : call_value(interpreter, function, std::move(arguments));
   } catch (const Break&) {
+    if (interpreter.opaque == nullptr) throw;
+    interpreter.opaque->insert(key);
+    throw Retrace{};
+  } catch (const Raised&) {
     if (interpreter.opaque == nullptr) throw;
     interpreter.opaque->insert(key);
     throw Retrace{};

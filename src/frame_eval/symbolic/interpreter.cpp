@@ -10,8 +10,10 @@
 #include "symbolic/value_parts.h"
 #include "numlift/numpy_shim/numpy.h"
 #include "numlift/frame_eval/marks.h"
+#include "symbolic/exceptions.h"
 #include "symbolic/hatch_calls.h"
 #include "symbolic/numpy_calls.h"
+#include "symbolic/raising.h"
 
 namespace numlift::frame_eval {
 
@@ -28,6 +30,7 @@ const HandlerTable& handler_table() {
     install_call(handlers);
     install_build(handlers);
     install_control(handlers);
+    install_match(handlers);
     install_exception(handlers);
     install_iter(handlers);
     return handlers;
@@ -50,6 +53,16 @@ int64_t& trace_clock() {
 
 Interpreter::Interpreter(Tracer& tracer)
     : tracer(tracer), none_(object(Py_None)), true_(object(Py_True)), false_(object(Py_False)) {}
+
+Interpreter::~Interpreter() {
+  for (const auto& raised : raised_) {
+    if (const auto exception = raised.lock()) {
+      exception->cause = exception->context = nullptr;
+      exception->attributes.clear();
+      exception->locals.clear();
+    }
+  }
+}
 
 Sym Interpreter::integer(int64_t value) {
   return tracer.constant(checked(PyLong_FromLongLong(value)));
@@ -90,7 +103,10 @@ Sym Interpreter::run_root(BorrowedRef function, const guards::CallInputs& inputs
       slot = tracer.outside(std::move(value), std::move(source));
     }
   }
-  return run(*frame);
+  Sym result = run(*frame);
+  frame.reset();
+  close_abandoned();
+  return result;
 }
 
 Sym Interpreter::open_keywords(BorrowedRef dict, const SourcePtr& source) {
@@ -139,37 +155,131 @@ bool can_be_suspended(const Frame& frame) {
 
 }  // namespace
 
-Sym Interpreter::resume(Frame& frame) {
+Sym Interpreter::resume(Frame& frame, const Raised* thrown) {
   if (depth_ >= kMaxInlineDepth) {
     throw_break("too_deep",
                 fmt::format("calls nested {} deep while tracing {}", depth_, frame.name));
   }
   Frame* const caller = std::exchange(current_, &frame);
   frame.caller = caller;
+  // What is dropped inside must not live on in the caller's copy.
+  if (caller != nullptr) caller->operands.clear();
   ++depth_;
-  // A Break leaves the interpreter for good, so that the restore below needs no scope object.
+  const auto leave = [&] {
+    --depth_;
+    current_ = caller;
+    if (caller != nullptr) locate(*caller);
+  };
+  // A Break leaves the interpreter for good: it restores nothing.
   Sym result;
   try {
-    result = run_instructions(frame);
+    result = run_instructions(frame, thrown);
   } catch (Break& reason) {
     place_break(frame, &reason);
     throw;
-  } catch (const PyError&) {
-    if (must_reach_user()) throw;
-    // Only what Python itself does on real constants can fail so: the code raises there.
-    PyErr_Clear();
-    Break reason{"would_raise", "an operation on constants raises"};
-    place_break(frame, &reason);
-    throw reason;
+  } catch (const Raised&) {
+    leave();
+    throw;
   } catch (const SizeOverflowError& error) {
     Break reason{"unsupported_value", error.what()};
     place_break(frame, &reason);
     throw reason;
   }
-  --depth_;
-  current_ = caller;
-  if (caller != nullptr) locate(*caller);
+  leave();
   return result;
+}
+
+Sym Interpreter::topmost_handled() const {
+  for (const HandledException* one = handled; one != nullptr; one = one->outer) {
+    if (one->value) return one->value;
+  }
+  return nullptr;
+}
+
+namespace {
+
+// A handler other than those that end every generator's code.
+bool is_handled(const Bytecode& bytecode, const Instruction& instruction) {
+  if (instruction.handler == kNoTarget) return false;
+  const auto target = bytecode.handlers[static_cast<size_t>(instruction.handler)].target;
+  const Instr first = bytecode.instructions[static_cast<size_t>(target)].op;
+  return first != Instr::kCallIntrinsic1 && first != Instr::kCleanupThrow;
+}
+
+bool is_handled(const Frame& frame) {
+  return frame.next > 0 &&
+         is_handled(*frame.bytecode, frame.bytecode->instructions[frame.next - 1]);
+}
+
+}  // namespace
+
+bool Interpreter::has_handler(const Frame& frame) {
+  for (const Frame* one = &frame; one != nullptr; one = one->caller) {
+    if (is_handled(*one)) return true;
+  }
+  return false;
+}
+
+Sym Interpreter::run_instructions(Frame& frame, const Raised* thrown) {
+  const bool callers_handle = frame.caller != nullptr && has_handler(*frame.caller);
+  std::optional<Raised> raised;
+  if (thrown != nullptr) raised = *thrown;
+  for (;;) {
+    if (raised) {
+      unwind(frame, *std::exchange(raised, std::nullopt));
+      if (!abandoned->empty()) close_abandoned();
+    }
+    try {
+      return run_until_raise(frame, callers_handle);
+    } catch (Raised& one) {
+      raised = std::move(one);
+    } catch (const Break& reason) {
+      raised = error_of_operation(*this, frame, reason);
+      if (!raised) throw;
+    } catch (const PyError&) {
+      if (must_reach_user()) throw;
+      // Only what Python itself does on real constants can fail so: the code raises there.
+      PyErr_Clear();
+      const Break reason{"would_raise", "an operation on constants raises"};
+      raised = error_of_operation(*this, frame, reason);
+      if (!raised) throw reason;
+    }
+  }
+}
+
+void Interpreter::unwind(Frame& frame, Raised raised) {
+  direct_caller = nullptr;
+  frame.keyword_names = {};
+  frame.operands.clear();
+  ExceptionValue& exception = *raised.exception;
+  const bool is_first = !exception.place;
+  const bool is_pristine = is_first && exception_shape(exception);
+  if (raised.is_new) set_context(*this, raised.exception);
+  if (is_first) {
+    Break place{"would_raise", raised.reason};
+    place_break(frame, &place);
+    if (is_pristine) exception.begins = place.clock;
+    exception.place = std::move(place);
+    raised_.push_back(raised.exception);
+  }
+  if (raised.leaves_trace) exception.traceback = new_traceback();
+  raised.is_new = false;
+  raised.leaves_trace = true;  // of the caller
+  const size_t at = frame.next - 1;
+  const int32_t index = frame.bytecode->instructions[at].handler;
+  if (index == kNoTarget) {
+    frame.done = true;
+    exception.locals.push_back(std::move(frame.slots));
+    throw raised;
+  }
+  const numlift::Handler& handler = frame.bytecode->handlers[static_cast<size_t>(index)];
+  NUMLIFT_CHECK(static_cast<size_t>(handler.depth) <= frame.stack.size(),
+                "a handler of {} keeps {} of {} values", frame.name, handler.depth,
+                frame.stack.size());
+  frame.stack.resize(static_cast<size_t>(handler.depth));
+  if (handler.push_lasti) frame.push(integer(static_cast<int64_t>(at)));
+  frame.push(raised.exception);
+  frame.next = static_cast<size_t>(handler.target);
 }
 
 // The clock of the innermost frame that can be suspended, unless the break names an earlier one.
@@ -192,7 +302,7 @@ void Interpreter::locate(const Frame& innermost) {
   if (line > 0) tracer.set_location(frame.file, frame.name, line);
 }
 
-Sym Interpreter::run_instructions(Frame& frame) {
+Sym Interpreter::run_until_raise(Frame& frame, bool callers_handle) {
   const HandlerTable& handlers = handler_table();
   const auto& instructions = frame.bytecode->instructions;
   const bool is_suspendable = can_be_suspended(frame);
@@ -223,145 +333,24 @@ Sym Interpreter::run_instructions(Frame& frame) {
       frame.done = true;
       return object(instruction.constant);
     }
-    if (instruction.op == Instr::kYieldValue) {
-      check_yield(frame, instruction);
-      return frame.pop();
-    }
+    if (instruction.op == Instr::kYieldValue) return frame.pop();
     const InstructionHandler handler = handlers[static_cast<size_t>(instruction.op)];
     if (handler == nullptr) {
       throw_break(
           instruction.op == Instr::kLoadBuildClass ? "class_made" : "unsupported_instruction",
           fmt::format("the instruction {}", instruction_name(instruction.op)));
     }
+    const bool may_go_on = callers_handle || is_handled(*frame.bytecode, instruction);
+    if (may_go_on) {
+      frame.operands = frame.stack;
+      frame.operands_graph_size = tracer.graph().size();
+      frame.operands_effects = tracer.effects().size();
+      frame.operand_names = frame.keyword_names;
+    }
     handler(*this, frame, instruction);
+    if (may_go_on) frame.operands.clear();
+    if (!abandoned->empty()) close_abandoned();
   }
-}
-
-namespace {
-
-// What CPython gets to see at a break.
-class HandedOut {
- public:
-  void add(const Sym& value) { reached_.add(value); }
-  void finish() {
-    for (const SymbolicValue* value : reached_.values()) {
-      if (value->kind == SymKind::kArray)
-        storages_.insert(static_cast<const ArrayValue*>(value)->storage.get());
-    }
-  }
-
-  // Nobody can tell when the value goes, or whether it was ever made.
-  bool leaves_unseen(const Sym& value) const {
-    if (value->kind == SymKind::kScalar || value->kind == SymKind::kSize) return !value->source;
-    if (value->kind != SymKind::kArray || value->source || reached_.holds_anything()) return false;
-    const Storage* storage = static_cast<const ArrayValue&>(*value).storage.get();
-    return !storage->is_input && !storages_.contains(storage);
-  }
-
- private:
-  Reached reached_;
-  std::set<const Storage*> storages_;
-};
-
-// The unit is a call, and of something else than a builtin: code that may look at the frames above.
-bool may_call_python(const Frame& frame, const Bytecode& bytecode, int32_t begin) {
-  const InstructionUnit unit = unit_at(bytecode, begin);
-  const Instruction& call = bytecode.instructions[static_cast<size_t>(unit.end - 1)];
-  size_t depth = 0;  // of the callable, or of its NULL or self
-  if (call.op == Instr::kCall) depth = static_cast<size_t>(call.arg) + 2;
-  if (call.op == Instr::kCallKw) depth = static_cast<size_t>(call.arg) + 3;
-  if (call.op == Instr::kCallFunctionEx) return true;
-  if (depth == 0 || depth > frame.stack.size()) return false;
-  for (const size_t place : {depth, depth - 1}) {
-    const Sym& callable = frame.stack[frame.stack.size() - place];
-    if (callable->kind == SymKind::kObject) {
-      return !PyCFunction_Check(static_cast<const ObjectValue&>(*callable).object.get());
-    }
-    if (callable->kind == SymKind::kMethod) {
-      return static_cast<const MethodValue&>(*callable).function != nullptr;
-    }
-  }
-  return true;
-}
-
-}  // namespace
-
-void Interpreter::stop(Frame& frame, size_t index) {
-  const auto& bytecode = *frame.bytecode;
-  const auto begin = static_cast<int32_t>(index);
-  if (!can_leave_after(bytecode, unit_at(bytecode, begin))) {
-    throw Break{"unsupported_instruction",
-                fmt::format("{}, which CPython cannot be left behind",
-                            instruction_name(bytecode.instructions[index].op)),
-                -1, true};
-  }
-  std::vector<Frame*> chain;
-  for (Frame* one = &frame; one != nullptr; one = one->caller) chain.insert(chain.begin(), one);
-  const bool all_may_be_read = may_call_python(frame, bytecode, begin) ||
-                               std::any_of(chain.begin(), chain.end(), [](const Frame* one) {
-                                 return keeps_its_frame(*one->bytecode);
-                               });
-  StopTrace stopped;
-  HandedOut handed_out;
-  for (const Tracer::Effect& effect : tracer.effects()) {
-    for (const Sym& argument : effect.call.arguments) handed_out.add(argument);
-  }
-  std::vector<std::vector<int32_t>> dead;  // by frame: set, and not read again
-  for (const Frame* one : chain) {
-    SuspendedFrame suspended{one->bytecode, one->globals, static_cast<int32_t>(one->next), {}, {}};
-    std::vector<int32_t> starts;
-    if (one == &frame) suspended.next = begin;
-    starts.push_back(suspended.next);
-    if (one != &frame) {
-      const auto& call = one->bytecode->instructions[one->next - 1];
-      if (call.handler != kNoTarget) {
-        starts.push_back(one->bytecode->handlers[static_cast<size_t>(call.handler)].target);
-      }
-    }
-    std::vector<int32_t> set;
-    for (size_t slot = 0; slot < one->slots.size(); ++slot) {
-      if (one->slots[slot]) set.push_back(static_cast<int32_t>(slot));
-    }
-    suspended.slots = all_may_be_read ? set : live_slots(*one->bytecode, starts, set);
-    dead.emplace_back();
-    std::set_difference(set.begin(), set.end(), suspended.slots.begin(), suspended.slots.end(),
-                        std::back_inserter(dead.back()));
-    for (const int32_t slot : suspended.slots)
-      handed_out.add(one->slots[static_cast<size_t>(slot)]);
-    for (const Sym& value : one->stack) {
-      suspended.stack.push_back(!is_null(value));
-      handed_out.add(value);
-    }
-    stopped.frames.push_back(std::move(suspended));
-  }
-  handed_out.finish();
-  for (size_t i = 0; i < chain.size(); ++i) {
-    const Frame& one = *chain[i];
-    std::vector<int32_t>& slots = stopped.frames[i].slots;
-    for (const int32_t slot : dead[i]) {
-      if (!handed_out.leaves_unseen(one.slots[static_cast<size_t>(slot)])) slots.push_back(slot);
-    }
-    std::sort(slots.begin(), slots.end());
-    for (const int32_t slot : slots) {
-      stopped.values.push_back(one.slots[static_cast<size_t>(slot)]);
-    }
-    for (const Sym& value : one.stack) {
-      if (!is_null(value)) stopped.values.push_back(value);
-    }
-  }
-  throw stopped;
-}
-
-void Interpreter::check_yield(const Frame& frame, const Instruction& instruction) {
-  // A generator that is left alone runs its finally blocks when it is dropped; those are not
-  // traced. The handler that turns StopIteration into RuntimeError stands around every generator's
-  // body.
-  if (instruction.handler == kNoTarget) return;
-  const numlift::Handler& target =
-      frame.bytecode->handlers[static_cast<size_t>(instruction.handler)];
-  const Instruction& first = frame.bytecode->instructions[static_cast<size_t>(target.target)];
-  if (first.op == Instr::kCallIntrinsic1 || first.op == Instr::kCleanupThrow) return;
-  throw_break("generator", "yield inside try or with");
 }
 
 // ---------------------------------------------------------------- globals and cells
@@ -391,13 +380,16 @@ Sym Interpreter::load_global(const Frame& frame, BorrowedRef name) {
   }
   if (const auto changed = changed_global(frame.globals, name)) {
     if (*changed) return *changed;
-    throw_break("would_raise", fmt::format("name '{}' is deleted", utf8_text(name)));
+    throw_name_error(name);
   }
   const auto key = std::make_pair(frame.globals.get(), name.get());
   if (auto found = globals_.find(key); found != globals_.end()) return found->second;
   SourcePtr source = Source::global(frame.globals, name);
   BorrowedRef value = source->read({});
-  if (!value) throw_break("would_raise", fmt::format("name '{}' is not defined", utf8_text(name)));
+  if (!value) {
+    tracer.guard(source, guards::IsAbsent{}, "it is not defined at " + location_text());
+    throw_name_error(name);
+  }
   Sym result = tracer.outside(Ref::create(value), std::move(source));
   globals_.emplace(key, result);
   return result;
@@ -468,6 +460,8 @@ std::variant<TraceResult, TraceBreak> trace_call(const TraceStart& start,
         return tracer.finish({start.frames == nullptr
                                   ? interpreter.run_root(start.function, inputs)
                                   : interpreter.run_suspended(*start.frames, start.name, inputs)});
+      } catch (const Raised& raised) {
+        throw *raised.exception->place;
       } catch (const StopTrace& stopped) {
         TraceResult result = tracer.finish(stopped.values);
         result.exit = TraceExit{*why, stopped.frames};

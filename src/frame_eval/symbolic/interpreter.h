@@ -20,6 +20,19 @@
 
 namespace numlift::frame_eval {
 
+struct ExceptionValue;
+struct GeneratorBody;
+struct Raised;
+
+// What sys.exception() tells: frames share one with their caller, a generator has its own.
+struct HandledException {
+  Sym value;  // null: none of the trace's own
+  HandledException* outer = nullptr;
+};
+
+// Generators that nothing refers to any more and that have not ended.
+using AbandonedGenerators = std::vector<std::shared_ptr<GeneratorBody>>;
+
 // The trace has come to Interpreter::stop_at.
 struct StopTrace {
   std::vector<SuspendedFrame> frames;  // outermost first
@@ -29,6 +42,9 @@ struct StopTrace {
 class Interpreter {
  public:
   explicit Interpreter(Tracer& tracer);
+  ~Interpreter();
+  Interpreter(const Interpreter&) = delete;
+  Interpreter& operator=(const Interpreter&) = delete;
 
   Tracer& tracer;
 
@@ -54,7 +70,17 @@ class Interpreter {
   // Runs an inlined frame to its end.
   Sym run(Frame& frame);
   // Runs until the next yield (its value) or the return (frame.done; the returned value).
-  Sym resume(Frame& frame);
+  // `thrown`: with this exception first, raised where the frame stands.
+  Sym resume(Frame& frame, const Raised* thrown = nullptr);
+
+  HandledException* handled = &outermost_handled_;
+  // Null: what the caller of the traced call handles, if anything.
+  Sym topmost_handled() const;
+  // Generators run their finally blocks when they are dropped: at the end of the instruction.
+  const std::shared_ptr<AbandonedGenerators> abandoned = std::make_shared<AbandonedGenerators>();
+  void close_abandoned();
+  // Some frame from this one up has a handler for what its present instruction raises.
+  static bool has_handler(const Frame& frame);
 
   const Sym& none() const { return none_; }
   Sym boolean(bool value) const { return value ? true_ : false_; }
@@ -82,7 +108,10 @@ class Interpreter {
   std::string location_text() const { return tracer.location_text(); }
 
  private:
-  Sym run_instructions(Frame& frame);
+  Sym run_instructions(Frame& frame, const Raised* thrown);
+  Sym run_until_raise(Frame& frame, bool callers_handle);
+  // The frame goes on in its handler; throws it where there is none.
+  void unwind(Frame& frame, Raised raised);
   static void place_break(const Frame& frame, Break* reason);
   [[noreturn]] void stop(Frame& frame, size_t index);
   Sym run_chain(const std::vector<std::unique_ptr<Frame>>& frames, size_t first);
@@ -93,7 +122,6 @@ class Interpreter {
   void release_dropped(const CallShape& effect);
   Sym open_keywords(BorrowedRef dict, const guards::SourcePtr& source);
   void locate(const Frame& innermost);
-  static void check_yield(const Frame& frame, const Instruction& instruction);
 
   struct OutsideCell {
     std::shared_ptr<CellValue> value;
@@ -106,6 +134,8 @@ class Interpreter {
   std::unordered_map<PyObject*, OutsideCell> cells_;        // by real cell
   std::unordered_map<PyObject*, Sym> values_;               // of suspended frames, by real object
   std::map<std::pair<PyObject*, PyObject*>, Sym> globals_;  // by (dict, interned name)
+  HandledException outermost_handled_;
+  std::vector<std::weak_ptr<ExceptionValue>> raised_;  // they may refer to each other in a circle
   std::map<std::pair<PyObject*, PyObject*>, Sym> changed_globals_;  // null: deleted
   std::map<PyObject*, Sym> globals_values_;                         // by dict
   Frame* current_ = nullptr;
@@ -121,6 +151,7 @@ void install_arith(HandlerTable& table);
 void install_call(HandlerTable& table);
 void install_build(HandlerTable& table);
 void install_control(HandlerTable& table);
+void install_match(HandlerTable& table);
 void install_exception(HandlerTable& table);
 void install_iter(HandlerTable& table);
 

@@ -3,6 +3,7 @@
 
 #include "numlift/numpy_shim/numpy.h"
 #include "numlift/py/py_error.h"
+#include "symbolic/exceptions.h"
 #include "symbolic/interpreter.h"
 #include "symbolic/value_parts.h"
 
@@ -70,6 +71,9 @@ void Interpreter::release_dropped(const CallShape& effect) {
     }
     for (const Sym& value : frame->stack) reached.add(value);
   }
+  for (const HandledException* one = handled; one != nullptr; one = one->outer) {
+    if (one->value) reached.add(one->value);
+  }
   if (reached.holds_anything()) return;
   for (size_t i = 0; i < owned_arguments_.size(); ++i) {
     if (!owned_arguments_[i] || reached.contains(owned_arguments_[i])) continue;
@@ -116,7 +120,10 @@ Sym Interpreter::run_suspended(const std::vector<SuspendedFrame>& frames, const 
   }
   own_arguments(open);
   tracer.before_effect = [this](const CallShape& effect) { release_dropped(effect); };
-  return run_chain(open, 0);
+  Sym result = run_chain(open, 0);
+  open.clear();
+  close_abandoned();
+  return result;
 }
 
 Sym Interpreter::run_chain(const std::vector<std::unique_ptr<Frame>>& frames, size_t first) {
@@ -125,10 +132,19 @@ Sym Interpreter::run_chain(const std::vector<std::unique_ptr<Frame>>& frames, si
     frame.caller = std::exchange(current_, &frame);
     frame.unit = frame.next - 1;
     ++depth_;
-    Sym result = run_chain(frames, first + 1);
+    std::optional<Raised> raised;
+    try {
+      frame.push(run_chain(frames, first + 1));
+    } catch (const Raised& one) {
+      raised = one;
+    }
     --depth_;
     current_ = frame.caller;
-    frame.push(std::move(result));
+    // What the inner frame's locals held goes when it ends.
+    frames[first + 1]->slots.clear();
+    frames[first + 1]->stack.clear();
+    close_abandoned();
+    if (raised) return resume(frame, &*raised);
   }
   return run(frame);
 }

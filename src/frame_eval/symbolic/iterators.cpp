@@ -5,6 +5,7 @@
 #include "symbolic/builtins.h"
 #include "symbolic/containers.h"
 #include "symbolic/enums.h"
+#include "symbolic/exceptions.h"
 #include "symbolic/numpy_calls.h"
 #include "symbolic/operators.h"
 #include "symbolic/library_objects.h"
@@ -87,7 +88,7 @@ struct LiveDictIterator : IteratorValue {
   Sym next(Tracer&) override {
     if (!dict) return nullptr;
     if (may_differ() && keys_now().size() != items.size()) {
-      throw_break("would_raise", "a dict changes its size while it is iterated");
+      throw_error(PyExc_RuntimeError, "dictionary changed size during iteration");
     }
     if (position < items.size()) return items[position++];
     dict = nullptr;  // exhausted for good
@@ -165,10 +166,17 @@ struct ZipIterator : IteratorValue {
     return parts.empty() ? nullptr : make_tuple(std::move(items));
   }
   void check_all_exhausted(Tracer& tracer, size_t first) {
-    bool uneven = first > 0;
-    for (size_t i = first + 1; i < parts.size() && !uneven; ++i)
-      uneven = parts[i]->next(tracer) != nullptr;
-    if (uneven) throw_break("would_raise", "zip() arguments have different lengths");
+    // CPython names the first argument that differs from those before it.
+    const auto fail = [](size_t argument, const char* how) {
+      throw_error(PyExc_ValueError, argument == 1
+                                        ? fmt::format("zip() argument 2 is {} than argument 1", how)
+                                        : fmt::format("zip() argument {} is {} than arguments 1-{}",
+                                                      argument + 1, how, argument));
+    };
+    if (first > 0) fail(first, "shorter");
+    for (size_t i = 1; i < parts.size(); ++i) {
+      if (parts[i]->next(tracer)) fail(i, "longer");
+    }
   }
   std::optional<CallShape> shape() const override {
     CallShape shape{
@@ -221,26 +229,6 @@ struct FilterIterator : IteratorValue {
   Interpreter& interpreter;
   Sym function;
   std::shared_ptr<IteratorValue> values;
-};
-
-struct GeneratorValue : IteratorValue {
-  GeneratorValue(Interpreter& interpreter, std::unique_ptr<Frame> frame)
-      : interpreter(interpreter), frame(std::move(frame)) {}
-  Sym next(Tracer&) override {
-    if (!frame || frame->done) return nullptr;
-    if (running) throw_break("would_raise", "generator already executing");
-    if (started) frame->push(interpreter.none());  // what the yield expression gives
-    started = running = true;
-    Sym value = interpreter.resume(*frame);
-    running = false;
-    if (!frame->done) return value;
-    result = std::move(value);
-    return nullptr;
-  }
-  Interpreter& interpreter;
-  std::unique_ptr<Frame> frame;
-  Sym result;
-  bool started = false, running = false;
 };
 
 std::vector<std::shared_ptr<IteratorValue>> make_iterators(Interpreter& interpreter,
@@ -313,6 +301,7 @@ std::shared_ptr<IteratorValue> make_iterator(Interpreter& interpreter, const Sym
     case SymKind::kFunction:
     case SymKind::kMethod:
     case SymKind::kCell:
+    case SymKind::kException:
       break;
   }
   if (value->kind == SymKind::kObject && PyIter_Check(object_of(value).get())) {
@@ -362,22 +351,6 @@ Sym make_reversed(Interpreter& interpreter, const Sym& values) {
   std::vector<Sym> items = collect_items(interpreter, values);
   return std::make_shared<ListIterator>(std::vector<Sym>(items.rbegin(), items.rend()), values,
                                         "reversed");
-}
-
-Sym make_generator(Interpreter& interpreter, std::unique_ptr<Frame> frame) {
-  const bool is_polyfill = frame->is_polyfill;
-  Ref code = frame->bytecode->code;
-  auto generator = std::make_shared<GeneratorValue>(interpreter, std::move(frame));
-  if (!is_polyfill) return generator;
-  auto iterator = std::make_shared<LibraryValue>();
-  iterator->inner = std::move(generator);
-  iterator->generator = std::move(code);
-  return iterator;
-}
-
-Sym generator_result(Interpreter& interpreter, const Sym& iterator) {
-  auto* generator = dynamic_cast<GeneratorValue*>(iterator.get());
-  return generator && generator->result ? generator->result : interpreter.none();
 }
 
 std::vector<std::pair<Sym, Sym>> collect_pairs(Interpreter& interpreter, const Sym& value) {

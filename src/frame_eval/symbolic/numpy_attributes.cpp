@@ -114,7 +114,10 @@ Sym numpy_get_attribute(Tracer& tracer, const Sym& value, BorrowedRef name) {
   }
   if (found) return found;
   if (is_method(name)) return std::make_shared<MethodValue>(value, nullptr, Ref::create(name));
-  throw_break("unsupported_numpy", fmt::format("attribute '{}' of an array", text));
+  const bool is_known =
+      value->kind == SymKind::kArray && _PyType_Lookup(&PyArray_Type, name.get()) != nullptr;
+  throw_break(value->kind != SymKind::kArray || is_known ? "unsupported_numpy" : "would_raise",
+              fmt::format("attribute '{}' of an array", text));
 }
 
 void numpy_set_attribute(Tracer& tracer, const Sym& value, BorrowedRef name, const Sym& content) {

@@ -120,6 +120,7 @@ std::optional<Operand> find_operand(Tracer& tracer, const Sym& value) {
     case SymKind::kMethod:
     case SymKind::kCell:
     case SymKind::kIterator:
+    case SymKind::kException:
       return std::nullopt;
   }
   NUMLIFT_UNREACHABLE();

@@ -6,6 +6,7 @@
 #include "symbolic/containers.h"
 #include "symbolic/enums.h"
 #include "symbolic/library_objects.h"
+#include "symbolic/exceptions.h"
 #include "symbolic/instances.h"
 #include "symbolic/pure.h"
 #include "symbolic/python_scalars.h"
@@ -171,6 +172,7 @@ bool is_plain_builtin(const Sym& value) {
     case SymKind::kMethod:
     case SymKind::kCell:
     case SymKind::kIterator:
+    case SymKind::kException:
       return false;
   }
   NUMLIFT_UNREACHABLE();
@@ -384,6 +386,8 @@ bool truth(Interpreter& interpreter, const Sym& value) {
     case SymKind::kFunction:
     case SymKind::kMethod:
       return true;
+    case SymKind::kException:
+      return exception_truth(interpreter, value);
     case SymKind::kIterator:
       if (auto* view = dynamic_cast<DictView*>(value.get()))
         return dict_length(interpreter, view->dict) != 0;
@@ -453,7 +457,7 @@ Sym get_item(Interpreter& interpreter, const Sym& container, const Sym& key) {
   if (is_numpy_value(container)) return numpy_get_item(interpreter.tracer, container, key);
   if (is_dict(container)) {
     if (Sym found = find_in_dict(interpreter, container, key)) return found;
-    throw_break("would_raise", "KeyError");
+    throw_error(PyExc_KeyError, {key});
   }
   if (is_list(container) || is_tuple(container)) return sequence_item(interpreter, container, key);
   if (container->kind == SymKind::kObject && is_enum_class(object_of(container))) {
@@ -491,16 +495,30 @@ void set_item(Interpreter& interpreter, const Sym& container, const Sym& key, co
   throw_break("side_effect", fmt::format("item assignment to a {}", type_name(container)));
 }
 
+namespace {
+
+void delete_list_item(Interpreter& interpreter, const Sym& list, const Sym& key) {
+  const auto length = static_cast<int64_t>(sequence_items(interpreter, list).size());
+  int64_t index = concrete_int(interpreter, key, "index into a list");
+  if (index < 0) index += length;
+  if (index < 0 || index >= length) {
+    throw_error(PyExc_IndexError, "list assignment index out of range");
+  }
+  list_remove(interpreter, list, index);
+}
+
+}  // namespace
+
 void delete_item(Interpreter& interpreter, const Sym& container, const Sym& key) {
   if (is_dict(container)) {
-    if (!dict_remove(interpreter, container, key)) throw_break("would_raise", "KeyError");
+    if (!dict_remove(interpreter, container, key)) throw_error(PyExc_KeyError, {key});
     return;
   }
   if (is_list(container)) {
     if (key->kind == SymKind::kSlice) {
       list_set(interpreter, container, key, make_list({}));
     } else {
-      container_method(interpreter, container, "pop", {{key}, {}});
+      delete_list_item(interpreter, container, key);
     }
     return;
   }

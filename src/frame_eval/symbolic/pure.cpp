@@ -4,9 +4,11 @@
 
 #include "numlift/numpy_shim/dtypes.h"
 #include "numlift/numpy_shim/numpy.h"
+#include "numlift/frame_eval/marks.h"
 #include "numlift/py/py_error.h"
 #include "symbolic/enums.h"
 #include "symbolic/polyfills.h"
+#include "symbolic/exceptions.h"
 #include "symbolic/python_scalars.h"
 
 namespace numlift::frame_eval {
@@ -75,9 +77,10 @@ bool compares_by_identity(BorrowedRef object) {
 
 Ref must(PyObject* new_reference) {
   if (new_reference == nullptr) {
+    if (must_reach_user()) throw PyError();
     PyObject* type = PyErr_Occurred();
     std::string name = type ? reinterpret_cast<PyTypeObject*>(type)->tp_name : "an exception";
-    PyErr_Clear();
+    if (auto raised = raised_from_error()) throw *raised;
     throw_break("would_raise", name);
   }
   return Ref::steal(new_reference);
@@ -188,6 +191,8 @@ Ref type_of(Interpreter& interpreter, const Sym& value) {
     case SymKind::kMethod:
       if (as<MethodValue>(value).function) return type(PyMethod_Type);
       return type(PyCFunction_Type);
+    case SymKind::kException:
+      return as<ExceptionValue>(value).type;
     case SymKind::kIterator:
       if (Ref known = as<IteratorValue>(value).type()) return known;
       break;
@@ -307,6 +312,8 @@ std::string type_name(const Sym& value) {
       const Ref known = as<IteratorValue>(value).type();
       return known ? reinterpret_cast<PyTypeObject*>(known.get())->tp_name : "iterator";
     }
+    case SymKind::kException:
+      return reinterpret_cast<PyTypeObject*>(as<ExceptionValue>(value).type.get())->tp_name;
   }
   NUMLIFT_UNREACHABLE();
 }

@@ -472,6 +472,7 @@ std::optional<Ref> Tracer::as_deep_constant(const Sym& value, const std::string&
     case SymKind::kMethod:
     case SymKind::kCell:
     case SymKind::kIterator:
+    case SymKind::kException:
       return std::nullopt;
   }
   NUMLIFT_UNREACHABLE();

@@ -136,9 +136,16 @@ class Tracer {
   template <class Name, class Run>
   auto operation(Name name, Run run) {
     const size_t before = graph_.size();
-    ++operation_depth_;
-    auto result = run();  // a Break ends the trace
-    if (--operation_depth_ == 0 && (graph_.size() != before || is_array(result))) {
+    struct Depth {
+      explicit Depth(int& depth) : depth(++depth) {}
+      ~Depth() { --depth; }
+      int& depth;
+    };
+    auto result = [&] {
+      const Depth inside(operation_depth_);
+      return run();
+    }();
+    if (operation_depth_ == 0 && (graph_.size() != before || is_array(result))) {
       operations_.push_back(name());
     }
     return result;

@@ -13,42 +13,11 @@
 #include "symbolic/extern_recipe.h"
 #include "symbolic/tracer_state.h"
 #include "symbolic/pure.h"
+#include "symbolic/silenced_numpy.h"
 
 namespace numlift::frame_eval {
 
 namespace {
-
-// Errors and warnings of a trial call are nobody's business: np.errstate(all="ignore") and
-// warnings.catch_warnings() around it.
-class SilencedNumpy {
- public:
-  SilencedNumpy() {
-    Ref numpy = checked(PyImport_ImportModule("numpy"));
-    Ref errstate = checked(PyObject_GetAttrString(numpy.get(), "errstate"));
-    Ref none = checked(PyTuple_New(0));
-    Ref all = checked(Py_BuildValue("{s:s}", "all", "ignore"));
-    errstate_ = checked(PyObject_Call(errstate.get(), none.get(), all.get()));
-    Ref warnings = checked(PyImport_ImportModule("warnings"));
-    warnings_ = checked(PyObject_CallMethod(warnings.get(), "catch_warnings", nullptr));
-    Ref a = checked(PyObject_CallMethod(errstate_.get(), "__enter__", nullptr));
-    Ref b = checked(PyObject_CallMethod(warnings_.get(), "__enter__", nullptr));
-    Ref c = checked(PyObject_CallMethod(warnings.get(), "simplefilter", "s", "ignore"));
-  }
-  ~SilencedNumpy() {
-    PyObject *type, *value, *traceback;
-    PyErr_Fetch(&type, &value, &traceback);
-    Ref a = Ref::steal(
-        PyObject_CallMethod(warnings_.get(), "__exit__", "OOO", Py_None, Py_None, Py_None));
-    Ref b = Ref::steal(
-        PyObject_CallMethod(errstate_.get(), "__exit__", "OOO", Py_None, Py_None, Py_None));
-    PyErr_Restore(type, value, traceback);
-  }
-  SilencedNumpy(const SilencedNumpy&) = delete;
-  SilencedNumpy& operator=(const SilencedNumpy&) = delete;
-
- private:
-  Ref errstate_, warnings_;
-};
 
 std::string current_error_text() {
   PyObject *type, *value, *traceback;
@@ -82,6 +51,29 @@ bool share_elements(const Ref& a, const Ref& b) {
 }
 
 }  // namespace
+
+SilencedNumpy::SilencedNumpy() {
+  Ref numpy = checked(PyImport_ImportModule("numpy"));
+  Ref errstate = checked(PyObject_GetAttrString(numpy.get(), "errstate"));
+  Ref none = checked(PyTuple_New(0));
+  Ref all = checked(Py_BuildValue("{s:s}", "all", "ignore"));
+  errstate_ = checked(PyObject_Call(errstate.get(), none.get(), all.get()));
+  Ref warnings = checked(PyImport_ImportModule("warnings"));
+  warnings_ = checked(PyObject_CallMethod(warnings.get(), "catch_warnings", nullptr));
+  Ref a = checked(PyObject_CallMethod(errstate_.get(), "__enter__", nullptr));
+  Ref b = checked(PyObject_CallMethod(warnings_.get(), "__enter__", nullptr));
+  Ref c = checked(PyObject_CallMethod(warnings.get(), "simplefilter", "s", "ignore"));
+}
+
+SilencedNumpy::~SilencedNumpy() {
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  Ref a = Ref::steal(
+      PyObject_CallMethod(warnings_.get(), "__exit__", "OOO", Py_None, Py_None, Py_None));
+  Ref b = Ref::steal(
+      PyObject_CallMethod(errstate_.get(), "__exit__", "OOO", Py_None, Py_None, Py_None));
+  PyErr_Restore(type, value, traceback);
+}
 
 // One extern call while it is traced: arguments to operands and recipe, result to values.
 class ExternCall {
@@ -174,6 +166,7 @@ class ExternCall {
       case SymKind::kMethod:
       case SymKind::kCell:
       case SymKind::kIterator:
+      case SymKind::kException:
         break;
     }
     auto constant = tracer_.as_constant(value, "argument of " + name_);

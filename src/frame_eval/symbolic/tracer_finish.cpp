@@ -6,6 +6,7 @@
 #include "numlift/frame_eval/marks.h"
 #include "numlift/py/py_error.h"
 #include "symbolic/builtins.h"
+#include "symbolic/exceptions.h"
 #include "symbolic/instances.h"
 #include "symbolic/sets.h"
 #include "symbolic/tracer_state.h"
@@ -130,6 +131,7 @@ class RecipeBuilder {
   }
 
   uint32_t function(const FunctionValue& value) {
+    if (value.type_parameters) cannot(value, "a function with type parameters, made inside");
     RecipeNode recipe;
     recipe.kind = RecipeNode::Kind::kFunction;
     recipe.object = value.code;
@@ -261,6 +263,15 @@ class RecipeBuilder {
       case SymKind::kIterator: {
         const auto shape = static_cast<const IteratorValue&>(value).shape();
         if (!shape) cannot(value, "a generator or the like, made inside, is handed to CPython");
+        return call(*shape);
+      }
+      case SymKind::kException: {
+        const auto& exception = static_cast<const ExceptionValue&>(value);
+        const auto shape = exception_shape(exception);
+        if (!shape) {
+          throw Break{"handed_over", "an exception that was raised inside is handed to CPython",
+                      exception.begins};
+        }
         return call(*shape);
       }
       case SymKind::kNull:

@@ -38,6 +38,7 @@ enum class SymKind : uint8_t {
   kMethod,    // callable with its first argument bound: user method, array method by name, …
   kCell,
   kIterator,
+  kException,  // an exception instance made in the frame, or by an operation that raised in it
 };
 
 // Counts the instructions of the running trace, as far as a trace can stop before them: see
@@ -45,7 +46,8 @@ enum class SymKind : uint8_t {
 int64_t& trace_clock();
 
 struct SymbolicValue {
-  explicit SymbolicValue(SymKind kind) : kind(kind), born(trace_clock()) {}
+  explicit SymbolicValue(SymKind kind) : SymbolicValue(kind, trace_clock()) {}
+  SymbolicValue(SymKind kind, int64_t born) : kind(kind), born(born) {}
   virtual ~SymbolicValue() = default;
   const SymKind kind;
   const int64_t born;        // the instruction that made it
@@ -157,7 +159,8 @@ struct FunctionValue : SymbolicValue {
   std::vector<std::shared_ptr<CellValue>> closure;
   std::vector<Sym> defaults;
   std::vector<std::pair<Ref, Sym>> kwdefaults;
-  Sym annotations;  // null: none. A tuple of names and values in turn, or a dict
+  Sym type_parameters;  // null: none
+  Sym annotations;      // null: none. A tuple of names and values in turn, or a dict
 };
 
 struct MethodValue : SymbolicValue {
@@ -183,6 +186,7 @@ struct CallShape {
 // Produces the next value, or nullptr when exhausted. May throw Break.
 struct IteratorValue : SymbolicValue {
   IteratorValue() : SymbolicValue(SymKind::kIterator) {}
+  explicit IteratorValue(int64_t born) : SymbolicValue(SymKind::kIterator, born) {}
   virtual Sym next(class Tracer& tracer) = 0;
   // nullopt: it cannot be handed to CPython.
   virtual std::optional<CallShape> shape() const { return std::nullopt; }

@@ -1,5 +1,7 @@
 #include "symbolic/value_parts.h"
 
+#include "symbolic/exceptions.h"
+
 namespace numlift::frame_eval {
 
 bool visit_parts(const SymbolicValue& value, const std::function<void(const Sym&)>& visit) {
@@ -52,6 +54,21 @@ bool visit_parts(const SymbolicValue& value, const std::function<void(const Sym&
       const auto shape = static_cast<const IteratorValue&>(value).shape();
       if (!shape) return false;
       visit_all(shape->arguments);
+      return true;
+    }
+    case SymKind::kException: {
+      const auto& exception = static_cast<const ExceptionValue&>(value);
+      visit(exception.args);
+      for (const Sym& link : {exception.cause, exception.context}) {
+        if (link) visit(link);
+      }
+      for (const auto& [name, item] : exception.attributes) visit(item);
+      for (const auto& [name, item] : exception.members) visit(item);
+      for (const auto& locals : exception.locals) {
+        for (const Sym& local : locals) {
+          if (local) visit(local);
+        }
+      }
       return true;
     }
     case SymKind::kNull:

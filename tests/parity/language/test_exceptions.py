@@ -46,7 +46,7 @@ def test_exception_that_is_caught():
         except KeyError as error:
             return str(error)
 
-    same(f, (x,), whole=False)
+    same(f, (x,))
 
 
 def test_raise():
