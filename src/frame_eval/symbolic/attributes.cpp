@@ -112,6 +112,10 @@ Sym class_attribute(Interpreter& interpreter, const Sym& owner, BorrowedRef name
     }
     unsupported_attribute(owner, name);
   }
+  if (const Sym changed = interpreter.changed_class_attribute(object_of(owner), name)) {
+    real_object(interpreter, owner, "an attribute of it is read");
+    return changed;
+  }
   PyObject* raw = _PyType_Lookup(type, name);
   if (raw != nullptr && (Py_TYPE(raw) == &PyClassMethodDescr_Type ||
                          (Py_TYPE(raw) == &PyStaticMethod_Type && is_c_class(type)))) {
@@ -148,6 +152,8 @@ Sym find_instance_attribute(Interpreter& interpreter, const Sym& owner, Borrowed
                           interpreter.object(as_object(type)));
   }
   if (Sym own = own_attribute(interpreter, owner, name)) return own;
+  if (const Sym changed = interpreter.changed_class_attribute(as_object(type), name))
+    return changed;
   if (!raw || is_slot) return nullptr;
   // Of an object from outside the source reads the object first, then the class: it guards both.
   const Sym of_class =
@@ -239,6 +245,7 @@ Sym generic_attribute(Interpreter& interpreter, const Sym& owner, BorrowedRef na
 }
 
 Sym class_member(Interpreter& interpreter, BorrowedRef cls, BorrowedRef name) {
+  if (const Sym changed = interpreter.changed_class_attribute(cls, name)) return changed;
   PyObject* raw = _PyType_Lookup(reinterpret_cast<PyTypeObject*>(cls.get()), name);
   auto source = Source::type_attribute(Source::constant(cls), name);
   if (raw == nullptr) {
@@ -301,6 +308,10 @@ Sym bind_attribute(Interpreter& interpreter, const Sym& raw, const Sym& instance
     PyObject* self = object_of(instance).get();
     return interpreter.tracer.constant(
         must(type->tp_descr_get(object.get(), self, reinterpret_cast<PyObject*>(Py_TYPE(self)))));
+  }
+  if (has_python_method(interpreter, raw, "__get__")) {
+    return special_method(interpreter, raw, "__get__",
+                          {instance ? instance : interpreter.none(), owner_class});
   }
   Ref name = Ref::steal(PyObject_GetAttrString(object.get(), "__name__"));
   if (!name) PyErr_Clear();
@@ -394,6 +405,46 @@ Sym get_attribute(Interpreter& interpreter, const Sym& owner, BorrowedRef name) 
   NUMLIFT_UNREACHABLE();
 }
 
+namespace {
+
+bool is_plain_value(Interpreter& interpreter, const Sym& value) {
+  if (value->kind == SymKind::kFunction || value->kind == SymKind::kIterator) return false;
+  const Ref type = type_of(interpreter, value);
+  return reinterpret_cast<PyTypeObject*>(type.get())->tp_descr_get == nullptr &&
+         reinterpret_cast<PyTypeObject*>(type.get())->tp_descr_set == nullptr;
+}
+
+// cls.name = value, where neither what the class has now nor the new value is a descriptor and the
+// name is none that Python itself looks for.
+void set_class_attribute(Interpreter& interpreter, const Sym& owner, BorrowedRef name,
+                         const Sym& value) {
+  BorrowedRef cls = object_of(owner);
+  auto* type = reinterpret_cast<PyTypeObject*>(cls.get());
+  const auto cannot = [&] {
+    throw_break("attribute_set",
+                fmt::format("attribute '{}' of a {} is set", utf8_text(name), type_name(owner)));
+  };
+  if (!value || !PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) ||
+      Py_TYPE(type)->tp_setattro != PyType_Type.tp_setattro || utf8_text(name).starts_with("__") ||
+      _PyType_Lookup(Py_TYPE(type), name) != nullptr || !is_plain_value(interpreter, value)) {
+    cannot();
+  }
+  real_object(interpreter, owner, "an attribute of it is set");
+  if (const Sym now = class_member(interpreter, cls, name);
+      now && !is_plain_value(interpreter, now)) {
+    cannot();
+  }
+  interpreter.change_class_attribute(cls, name, value);
+  interpreter.tracer.record_set(
+      interpreter.object_value(cls), name,
+      {checked(PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyType_Type), "__setattr__")),
+       {owner, interpreter.object(name), value},
+       {},
+       0});
+}
+
+}  // namespace
+
 void set_attribute(Interpreter& interpreter, const Sym& owner, BorrowedRef name, const Sym& value) {
   if (as_library_object(owner)) {
     set_library_attribute(interpreter, owner, name, value);
@@ -424,8 +475,28 @@ void set_attribute(Interpreter& interpreter, const Sym& owner, BorrowedRef name,
                   fmt::format("attribute '{}' of a {} is set", utf8_text(name), type_name(owner)));
     }
   }
+  if (owner->kind == SymKind::kObject && PyType_Check(object_of(owner).get())) {
+    set_class_attribute(interpreter, owner, name, value);
+    return;
+  }
   set_own_attribute(interpreter, owner, name, value);
 }
+
+namespace {
+
+std::optional<bool> class_has_attribute(Interpreter& interpreter, const Sym& cls,
+                                        BorrowedRef name) {
+  BorrowedRef object = object_of(cls);
+  PyTypeObject* metaclass = object.type();
+  if (metaclass->tp_getattro != PyType_Type.tp_getattro ||
+      _PyType_Lookup(metaclass, name) != nullptr) {
+    return std::nullopt;
+  }
+  real_object(interpreter, cls, "an attribute of it is asked for");
+  return class_member(interpreter, object, name) != nullptr;
+}
+
+}  // namespace
 
 std::optional<bool> has_attribute(Interpreter& interpreter, const Sym& owner, BorrowedRef name) {
   if (owner->kind == SymKind::kArray) {
@@ -455,6 +526,7 @@ std::optional<bool> has_attribute(Interpreter& interpreter, const Sym& owner, Bo
                ? std::nullopt
                : std::optional(false);
   }
+  if (PyType_Check(object.get())) return class_has_attribute(interpreter, owner, name);
   auto source = Source::attribute(source_of(owner), name);
   bool present;
   if (PyModule_Check(object.get()) && object.type()->tp_getattro == PyModule_Type.tp_getattro) {

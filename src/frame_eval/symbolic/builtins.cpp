@@ -146,6 +146,15 @@ bool is_subclass(Interpreter& interpreter, BorrowedRef type, const Sym& classes)
     return PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(type.get()),
                             reinterpret_cast<PyTypeObject*>(real->get())) != 0;
   }
+  // An abstract class says no other of its own kind, unless it has a hook that says so.
+  const Ref hook = checked(PyUnicode_InternFromString("__subclasshook__"));
+  if (PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(type.get()),
+                       reinterpret_cast<PyTypeObject*>(real->get())) != 0 &&
+      std::string_view(metatype->tp_name) == "abc.ABCMeta" &&
+      _PyType_Lookup(reinterpret_cast<PyTypeObject*>(real->get()), hook.get()) ==
+          _PyType_Lookup(&PyBaseObject_Type, hook.get())) {
+    return true;
+  }
   // The abstract classes of the standard library, asked about builtin and NumPy classes.
   Ref module = must(PyObject_GetAttrString(real->get(), "__module__"));
   const std::string name = PyUnicode_Check(module.get()) ? utf8_text(module) : "";

@@ -365,10 +365,27 @@ void Interpreter::change_global(BorrowedRef globals, BorrowedRef name, const Sym
   changed_globals_[{globals.get(), name.get()}] = value;
 }
 
-Sym Interpreter::globals_value(BorrowedRef globals) {
-  Sym& value = globals_values_[globals.get()];
-  if (!value) value = object(globals);
+Sym Interpreter::object_value(BorrowedRef owner) {
+  Sym& value = object_values_[owner.get()];
+  if (!value) value = object(owner);
   return value;
+}
+
+Sym Interpreter::changed_class_attribute(BorrowedRef cls, BorrowedRef name) const {
+  if (changed_classes_.empty()) return nullptr;
+  PyObject* mro = reinterpret_cast<PyTypeObject*>(cls.get())->tp_mro;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(mro); ++i) {
+    PyObject* base = PyTuple_GET_ITEM(mro, i);
+    if (auto found = changed_classes_.find({base, name.get()}); found != changed_classes_.end())
+      return found->second;
+    const Ref dict = checked(PyObject_GetAttrString(base, "__dict__"));
+    if (PyMapping_HasKey(dict.get(), name.get())) return nullptr;
+  }
+  return nullptr;
+}
+
+void Interpreter::change_class_attribute(BorrowedRef cls, BorrowedRef name, const Sym& value) {
+  changed_classes_[{cls.get(), name.get()}] = value;
 }
 
 Sym Interpreter::load_global(const Frame& frame, BorrowedRef name) {

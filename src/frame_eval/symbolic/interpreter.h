@@ -93,8 +93,12 @@ class Interpreter {
   // What the traced code has set the global to (null: deleted); nullopt: it has not.
   std::optional<Sym> changed_global(BorrowedRef globals, BorrowedRef name) const;
   void change_global(BorrowedRef globals, BorrowedRef name, const Sym& value);
-  // The dict itself.
-  Sym globals_value(BorrowedRef globals);
+  // What the traced code has set the attribute of the class, or of the nearest one that it is derived
+  // from, to; null: nothing, or a nearer class has its own.
+  Sym changed_class_attribute(BorrowedRef cls, BorrowedRef name) const;
+  void change_class_attribute(BorrowedRef cls, BorrowedRef name, const Sym& value);
+  // The object as the owner of changes: one value for it.
+  Sym object_value(BorrowedRef object);
   // The cells of an outside function: one symbolic cell per real cell. `source` null: the root.
   std::vector<std::shared_ptr<CellValue>> open_closure(BorrowedRef function,
                                                        const guards::SourcePtr& source);
@@ -137,7 +141,8 @@ class Interpreter {
   HandledException outermost_handled_;
   std::vector<std::weak_ptr<ExceptionValue>> raised_;  // they may refer to each other in a circle
   std::map<std::pair<PyObject*, PyObject*>, Sym> changed_globals_;  // null: deleted
-  std::map<PyObject*, Sym> globals_values_;                         // by dict
+  std::map<std::pair<PyObject*, PyObject*>, Sym> changed_classes_;
+  std::map<PyObject*, Sym> object_values_;
   Frame* current_ = nullptr;
   int depth_ = 0;
   int64_t instructions_ = 0;

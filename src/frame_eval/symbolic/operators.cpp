@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "numlift/py/py_error.h"
+#include "symbolic/attributes.h"
 #include "symbolic/containers.h"
 #include "symbolic/enums.h"
 #include "symbolic/library_objects.h"
@@ -469,6 +470,15 @@ Sym get_item(Interpreter& interpreter, const Sym& container, const Sym& key) {
         interpreter.tracer.as_deep_constant(key, "a subscript at " + interpreter.location_text());
     if (real_key && is_pure(*real_key) && !PyType_Check(real->get())) {
       return interpreter.tracer.constant(must(PyObject_GetItem(real->get(), real_key->get())));
+    }
+  }
+  if (container->kind == SymKind::kObject && PyType_Check(object_of(container).get())) {
+    const Ref name = checked(PyUnicode_InternFromString("__class_getitem__"));
+    const Sym method = class_member(interpreter, object_of(container), name);
+    if (method && method->kind == SymKind::kObject &&
+        object_of(method).type() == &PyClassMethod_Type &&
+        object_of(container).type() == &PyType_Type) {
+      return call_value(interpreter, get_attribute(interpreter, container, name), {{key}, {}});
     }
   }
   if (auto result = special_method(interpreter, container, "__getitem__", {key})) return result;

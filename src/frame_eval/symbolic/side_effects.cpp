@@ -16,7 +16,7 @@ Ref method_of(PyTypeObject* type, const char* name) {
 
 void store_global(Interpreter& interpreter, BorrowedRef globals, BorrowedRef name,
                   const Sym& value) {
-  const Sym dict = interpreter.globals_value(globals);
+  const Sym dict = interpreter.object_value(globals);
   const Sym key = interpreter.object(name);
   const auto known = interpreter.changed_global(globals, name);
   if (!value && (known ? !*known : PyDict_Contains(globals.get(), name.get()) != 1)) {

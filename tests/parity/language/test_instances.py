@@ -271,6 +271,49 @@ def test_descriptors():
     same(f, (x,))
 
 
+def test_descriptors_of_a_class():
+    class Typed:
+        def __get__(self, instance, owner=None):
+            return self if instance is None else (instance.k, owner is Holder)
+
+    class Holder:
+        part = Typed()
+
+        def __init__(self, k):
+            self.k = k
+
+    outside = Holder(4.0)
+
+    def f(a):
+        here = Holder(a)
+        return here.part, outside.part, isinstance(Holder.part, Typed), hasattr(Holder, "part"), getattr(Holder, "no", 3)
+
+    same(f, (x,))
+
+
+def test_subscripts_of_a_class_and_abstract_tests():
+    class Named:
+        def __class_getitem__(cls, key):
+            return cls.__name__ + str(key)
+
+    class Shape(abc.ABC):
+        pass
+
+    class Square(Shape):
+        pass
+
+    class Round:
+        pass
+
+    Shape.register(Round)
+
+    def f(a):
+        return a + 1, Named["x"], isinstance(Square(), Shape), issubclass(Square, Shape)
+
+    same(f, (x,))
+    same(lambda a: (isinstance(Round(), Shape), a), (x,), whole=None)
+
+
 def test_dataclasses():
     @dataclasses.dataclass
     class Point:

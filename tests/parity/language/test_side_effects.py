@@ -8,7 +8,7 @@ import weakref
 
 import numpy as np
 import pytest
-from same_call import BACKENDS, breaks, same
+from same_call import BACKENDS, breaks, compare, same
 
 import numlift as nl
 from numlift.testing import break_count
@@ -469,15 +469,49 @@ def test_references_are_balanced():
     assert [sys.getrefcount(o) for o in (s, items, d, marker)] == counts
 
 
-def test_other_kinds_are_left_to_python():
-    class Meta:
+def test_class_attributes():
+    class Base:
+        made = 0
+        last = None
+
+    class Derived(Base):
+        last = 1
+
+    class Other(Base):
         pass
 
-    def class_attribute(a):
-        Meta.k = a
-        return a + 1
+    def f(a):
+        Base.made += 1
+        thing = Other()
+        before = thing.last, Derived.last
+        Base.last = a * Base.made
+        Other.fresh = 3
+        thing.made = 7
+        return before, thing.last, Derived.last, Derived().made, Other.made, thing.made, hasattr(Base, "fresh"), Other.fresh
 
-    breaks(class_attribute, x, reason="attribute 'k'")
+    for backend in BACKENDS:
+        compiled = nl.compile(f, backend=backend)
+        Base.made, Base.last = 0, None
+        plain = [f(x) for _ in range(3)]
+        Base.made, Base.last = 0, None
+        del Other.fresh
+        for expected in plain:
+            compare(compiled(x), expected)
+        assert Base.made == 3 and Other.fresh == 3
+        np.testing.assert_array_equal(Base.last, x * 3)
+        assert break_count(compiled) == 0
+
+
+def test_other_kinds_are_left_to_python():
+    class Meta:
+        def method(self):
+            return 1
+
+    def class_attribute(a):
+        Meta.method = lambda self: 2
+        return a + Meta().method()
+
+    breaks(class_attribute, x, reason="attribute 'method'")
     same(lambda s, a: (s.add(1), a + 1), (set(), x), whole=False)
     same(lambda d, a: (d.append(1), a + 1), (collections.deque(), x), whole=None)
 
