@@ -6,6 +6,7 @@
 #include "symbolic/attributes.h"
 #include "symbolic/builtins.h"
 #include "symbolic/containers.h"
+#include "symbolic/dispatching.h"
 #include "symbolic/enums.h"
 #include "symbolic/error_region_value.h"
 #include "symbolic/errstate.h"
@@ -195,6 +196,7 @@ Sym call_by_name(Interpreter& interpreter, const Sym& owner, BorrowedRef callabl
 Sym call_library(Interpreter& interpreter, const Sym& callable, const CallArguments& arguments) {
   BorrowedRef object = object_of(callable);
   if (Sym answer = polyfill_intrinsic(interpreter, object, arguments)) return answer;
+  if (Sym chosen = call_dispatch(interpreter, callable, arguments)) return chosen;
   const auto name = library_name(object);
   if (!name) return nullptr;
   return call_by_name(interpreter, callable, object, *name, arguments);

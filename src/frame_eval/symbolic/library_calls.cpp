@@ -3,6 +3,7 @@
 #include "symbolic/builtins.h"
 #include "symbolic/calls.h"
 #include "symbolic/containers.h"
+#include "symbolic/copying.h"
 #include "symbolic/error_region_value.h"
 #include "symbolic/errstate.h"
 #include "symbolic/iterators.h"
@@ -268,6 +269,8 @@ void add_operator_module(BuiltinEntries& entries) {
 
 void add_library(BuiltinEntries& entries) {
   entries.emplace_back("functools", "reduce", functools_reduce);
+  entries.emplace_back("copy", "copy", copy_value);
+  entries.emplace_back("copy", "deepcopy", deep_copy_value);
   entries.emplace_back("functools", "partial", make_partial);
   entries.emplace_back("functools", "cmp_to_key", make_compare_key_maker);
   entries.emplace_back("itertools", "product", itertools_product);

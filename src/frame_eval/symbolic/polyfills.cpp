@@ -11,7 +11,9 @@ namespace numlift::frame_eval {
 
 std::optional<std::string> library_name(BorrowedRef callable) {
   PyObject* raw = callable.get();
-  const bool is_plain_class = PyType_Check(raw) && Py_TYPE(raw) == &PyType_Type;
+  const bool is_plain_class = PyType_Check(raw) && (Py_TYPE(raw) == &PyType_Type ||
+                                                    reinterpret_cast<PyObject*>(Py_TYPE(raw)) ==
+                                                        known_object("abc", "ABCMeta").get());
   if (!is_plain_class && !PyCFunction_Check(raw) && !PyFunction_Check(raw)) return std::nullopt;
   Ref module = Ref::steal(PyObject_GetAttrString(raw, "__module__"));
   Ref name = Ref::steal(PyObject_GetAttrString(raw, "__name__"));

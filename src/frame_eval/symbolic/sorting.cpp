@@ -35,9 +35,11 @@ PyObject* compare_key_objects(PyObject* a, PyObject* b, int op) noexcept {
     const Sym verdict =
         compare_operation(run.interpreter, kLess, run.keys[left->index], run.keys[right->index]);
     return PyBool_FromLong(truth(run.interpreter, verdict));
+  } catch (const PyError&) {
+    return nullptr;  // the error is set: the sort ends with it
   } catch (...) {
     run.left_by = std::current_exception();
-    if (!PyErr_Occurred()) PyErr_SetString(PyExc_RuntimeError, "the sort ends here");
+    PyErr_SetString(PyExc_RuntimeError, "the sort ends here");
     return nullptr;
   }
 }
