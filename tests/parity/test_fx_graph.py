@@ -210,6 +210,24 @@ def test_stores_are_not_dead():
     assert graph_module(graph)(a, 6) is not None and a[1] == 2 * x[0]
 
 
+def test_an_index_from_data_is_a_subscript():
+    graph = captured(lambda u: u.reshape(2, 3)[np.argmax(u[:2])] * 2, x)
+    before = graph.code
+    assert graph.eliminate_dead_code() is False and graph.code == before and "[argmax]" in before
+    np.testing.assert_array_equal(graph_module(graph)(x)[0], x[3:] * 2)
+
+
+def test_what_only_a_size_is_computed_from_is_not_dead():
+    graph = Graph()
+    a = graph.placeholder("a")
+    half = graph.call_function(operator.floordiv, (graph.call_function(len, (a,)), 2))
+    graph.call_function(operator.add, (half, 1))
+    graph.output(graph.call_function(operator.getitem, (a, slice(None, Size("floordiv-1", 2)))))
+    assert graph.eliminate_dead_code() is True and graph.eliminate_dead_code() is False
+    graph.lint()
+    np.testing.assert_array_equal(graph_module(graph)(x), x[:2])
+
+
 def test_nodes_are_moved():
     graph = by_hand()
     a, b, product, total, output = graph.nodes

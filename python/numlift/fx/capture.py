@@ -20,6 +20,9 @@ def make_complex(real, imag, dtype):
     return value if value.ndim else value[()]
 
 
+INDEX = "numpy.ndarray index"  # an extern that gives an index, plus 2, as a size
+
+
 class Capture:
     """`graph`; `inputs` and `sizes`: which inputs and symbols of the program its placeholders are, in order."""
 
@@ -31,6 +34,7 @@ class Capture:
         self.values = {}  # by node: Node, number or Size
         self.diagonals = {}  # by node: (array, subscript) for stores
         self.names = {}  # symbol -> name of its node
+        self.indices = {}  # place in an axis -> the number that it is
         self._hints = {f"s{i}": symbol[3] for i, symbol in enumerate(self.symbols)}
         self._make_placeholders()
         for index, node in enumerate(self.nodes):
@@ -97,6 +101,8 @@ class Capture:
     def size(self, text):
         if isinstance(text, int):
             return text
+        if text in self.indices:
+            return self.indices[text]
         hint = eval(text, {"min": min, "max": max}, self._hints)  # of our own making: sums, products, // and %
         return Size(re.sub(r"\bs(\d+)\b", lambda m: self.names.get(int(m[1]), m[0]), text), hint)
 
@@ -199,10 +205,19 @@ class Capture:
         if node["op"] == "extern":
             name, function, arguments = self.described["externs"][node["call"]]
             args, kwargs = arguments(operands)
+            if name == INDEX:  # the number itself serves
+                return args[0]
             call = self.call(function, *args, **kwargs)
             call.meta.update(kind="object", effect=not node["pure"], name=name)
             return call
         value = operands[0]
+        extern = self.nodes[node["operands"][0]]
+        if self.described["externs"][extern["call"]][0] == INDEX:
+            for symbol, (kind, where, axis, _) in enumerate(self.symbols):
+                if kind == "extern" and where == index and axis == 0:
+                    self.indices[f"s{symbol}-2"] = value
+                    self.names[symbol] = f"(int({value})+2)"
+            return value
         for position in node["path"]:
             value = self.call(operator.getitem, value, position)
         for symbol, (kind, where, axis, _) in enumerate(self.symbols):

@@ -169,11 +169,14 @@ class Graph:
     def eliminate_dead_code(self):
         """Erases what nothing uses and that has no effect; what it would have warned of goes with it. True if
         anything was erased."""
-        changed = False
+        changed, named = False, set()
         for node in reversed(self.nodes):
-            if not node.users and not node.is_impure:
+            if not node.users and not node.is_impure and node.name not in named:
                 self.erase_node(node)
                 changed = True
+                continue
+            for size in _sizes_in((node.args, node.kwargs)):
+                named.update(size.names)
         return changed
 
     # ---- looking at it
@@ -202,7 +205,7 @@ class Graph:
                 if node not in used.users:
                     raise ValueError(f"{node}: it uses {used} but is not among its users")
             for size in _sizes_in((node.args, node.kwargs)):
-                unknown = set(re.findall(r"[A-Za-z_]\w*", size.text)) - {"min", "max"} - {n.name for n in seen}
+                unknown = size.names - {n.name for n in seen}
                 if unknown:
                     raise ValueError(f"{node}: size {size} names {', '.join(sorted(unknown))}, which is no node above")
             for user in node.users:

@@ -1,5 +1,7 @@
 """A node of a graph: one call, with what it is called with."""
 
+import re
+
 OPS = ("placeholder", "call_function", "call_method", "output")
 
 
@@ -12,6 +14,11 @@ class Size:
     def __init__(self, text, hint):
         self.text = text
         self.hint = hint
+
+    @property
+    def names(self):
+        """Of the nodes that it is computed from."""
+        return set(re.findall(r"[A-Za-z_]\w*", self.text)) - {"min", "max", "int"}
 
     def __repr__(self):
         return self.text
