@@ -5,6 +5,7 @@
 // stood: nothing is done twice.
 #include "run_call.h"
 
+#include <algorithm>
 #include <optional>
 
 #include "break_message.h"
