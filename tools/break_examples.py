@@ -19,6 +19,7 @@ WITHOUT_EXAMPLE = {
     "custom_op_without_fake",
     "custom_op_fake",
     "disabled",
+    "nothing_to_gain",
 }
 # Examples for the page alone; other tests bring these about.
 SHOWN = {

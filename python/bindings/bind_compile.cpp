@@ -4,6 +4,7 @@
 #include "bindings.h"
 #include "numlift/codegen/compile.h"
 #include "numlift/frame_eval/compiled_function.h"
+#include "numlift/frame_eval/frame_hook.h"
 #include "numlift/numpy_shim/allocator.h"
 
 namespace py = pybind11;
@@ -74,6 +75,23 @@ void bind_compile(py::module_& module) {
   module.def("break_count", [](const py::object& compiled) {
     check_compiled(compiled);
     return frame_eval::break_count_of(compiled.ptr());
+  });
+
+  module.def(
+      "enter_region",
+      [](std::optional<bool> dynamic, const std::string& backend, bool everywhere) {
+        frame_eval::CompileOptions options;
+        options.dynamic = dynamic;
+        options.backend = backend_named(backend);
+        with_python_errors([&] { frame_eval::enter_region(options, everywhere); });
+      },
+      py::arg("dynamic").none(true), py::arg("backend"), py::arg("everywhere"));
+  module.def("leave_region", [] { with_python_errors([] { frame_eval::leave_region(); }); });
+  module.def("is_in_region", &frame_eval::is_in_region);
+  module.def("region_stats", [] {
+    const frame_eval::RegionStats stats = frame_eval::region_stats();
+    return py::dict(py::arg("looked_at") = stats.looked_at,
+                    py::arg("functions") = stats.functions);
   });
 
   py::class_<CallStats>(module, "CallStats")

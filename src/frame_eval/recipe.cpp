@@ -44,13 +44,10 @@ Ref make_by_call(const RecipeNode& node, const std::vector<Ref>& made) {
   Ref object = checked(PyObject_Vectorcall(node.object.get(), arguments.data(),
                                            arguments.size() - static_cast<size_t>(named),
                                            node.keyword_names.get()));
-  if (node.index == 0) return object;
-  static PyObject* const set_state = PyUnicode_InternFromString("__setstate__");
-  // Iterators of lists, tuples, ranges, strings and arrays know their place.
-  if (PyObject_HasAttr(object.get(), set_state) != 0) {
-    const Ref place = checked(PyLong_FromUnsignedLong(node.index));
+  if (node.place) {
+    static PyObject* const set_state = PyUnicode_InternFromString("__setstate__");
+    const Ref place = checked(PyLong_FromLongLong(*node.place));
     (void)checked(PyObject_CallMethodOneArg(object.get(), set_state, place.get()));
-    return object;
   }
   for (uint32_t i = 0; i < node.index; ++i) {
     const Ref item = Ref::steal(PyIter_Next(object.get()));

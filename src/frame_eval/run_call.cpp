@@ -246,16 +246,28 @@ Step enter_safely(FunctionState& state, Site& site, const guards::CallInputs& ca
 
 // A Python function called from here counts as one level of recursion, not two.
 PyObject* call_function(BorrowedRef function, Values& values) {
-  if (numlift_enter_original(PyThreadState_Get()) < 0) return nullptr;
+  const int entered = numlift_enter_original(PyThreadState_Get());
+  if (entered < 0) return nullptr;
   PyObject* result = PyObject_Vectorcall(function.get(), values.data(), values.size(), nullptr);
-  numlift_leave_original(PyThreadState_Get());
+  numlift_leave_original(PyThreadState_Get(), entered);
   return result;
 }
 
+// Functions with one code object share their entries, and have closures of their own.
+Ref with_closure_of(BorrowedRef function, BorrowedRef called) {
+  PyObject* closure = PyFunction_GET_CLOSURE(called.get());
+  Ref copy = checked(
+      PyFunction_New(PyFunction_GET_CODE(function.get()), PyFunction_GET_GLOBALS(function.get())));
+  check_status(PyFunction_SetClosure(copy.get(), closure));
+  return copy;
+}
+
 // CPython's part at a graph break. Null: *result is what the call returns or raises.
-Site* run_unit(const EntryExit& exit, Values* values, PyObject** result) {
+Site* run_unit(const EntryExit& exit, BorrowedRef called, Values* values, PyObject** result) {
   const LeftValues left;
-  Ref answer = Ref::steal(call_function(exit.function, *values));
+  const Ref function =
+      exit.needs_closure ? with_closure_of(exit.function, called) : Ref::create(exit.function);
+  Ref answer = Ref::steal(call_function(function, *values));
   if (answer.get() != left_object().get()) {
     *result = answer.release();
     return nullptr;
@@ -269,9 +281,10 @@ Site* run_unit(const EntryExit& exit, Values* values, PyObject** result) {
 }
 
 // The unit has run: there is no call any more that CPython could begin anew.
-Site* run_unit_safely(const EntryExit& exit, Values* values, PyObject** result) noexcept {
+Site* run_unit_safely(const EntryExit& exit, BorrowedRef called, Values* values,
+                      PyObject** result) noexcept {
   try {
-    return run_unit(exit, values, result);
+    return run_unit(exit, called, values, result);
   } catch (const std::exception& error) {
     PyErr_Format(PyExc_RuntimeError, "numlift internal error behind a graph break: %s",
                  error.what());
@@ -293,8 +306,10 @@ BreakInfo untried_info(const FunctionState& state, const Site& site) {
 }
 
 bool may_go_on(const FunctionState& state, const Site& site) {
-  return !state.plain && !site.plain && !options().disable && state.function != nullptr &&
-         !numlift_is_watched(reinterpret_cast<PyCodeObject*>(state.function->func_code));
+  PyObject* code = state.code.get();
+  if (state.owns_code) code = state.function == nullptr ? nullptr : state.function->func_code;
+  return !state.plain && !site.plain && !options().disable && code != nullptr &&
+         !steps_aside(reinterpret_cast<PyCodeObject*>(code));
 }
 
 // Keeps what testing.break_count tells: in how many places the last call that traced left the
@@ -316,7 +331,8 @@ class BreakCounter {
 
 }  // namespace
 
-Found run_call(FunctionState& state, const guards::CallInputs& call, PyObject** result) noexcept {
+Found run_call(FunctionState& state, const guards::CallInputs& call, const Leaving* leaving,
+               PyObject** result) noexcept {
   BreakCounter breaks(state);
   Values values;  // the arguments of `site`, once it is not the start
   Site* site = &state.start;
@@ -355,7 +371,11 @@ Found run_call(FunctionState& state, const guards::CallInputs& call, PyObject** 
     breaks.pass(exit);
     values.clear();
     values.take(results);
-    site = run_unit_safely(exit, &values, result);
+    if (leaving != nullptr) {
+      leaving->drop_arguments(leaving->context);
+      leaving = nullptr;
+    }
+    site = run_unit_safely(exit, inputs.function, &values, result);
     if (site == nullptr) {
       breaks.finish(false);
       return *result == nullptr ? Found::kError : Found::kResult;

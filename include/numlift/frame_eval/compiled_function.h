@@ -26,6 +26,9 @@ struct CompileOptions {
   bool fullgraph = false;
   std::optional<bool> dynamic;  // false: sizes and ints are guarded to be what they were
   Backend backend = Backend::kLlvm;
+  // What has no array work is left to CPython as it is.
+  bool only_gains = false;
+  bool operator==(const CompileOptions&) const = default;
 };
 
 // Makes the type; called once when the module is imported.

@@ -49,10 +49,11 @@ struct RecipeNode {
     kFunction,    // `object` is the code; children: globals, then None or: defaults, keyword
                   // defaults, closure, annotations
     kCall,  // `object` called with the children (the last ones by keyword), then next() `index`
-            // times
+            // times, or __setstate__(place)
   };
   Kind kind = Kind::kConstant;
   uint32_t index = 0;
+  std::optional<int64_t> place{};  // kCall
   bool read_only = false;  // kOutput: the array's WRITEABLE flag is cleared before it is handed out
   Ref object;
   Ref keyword_names;  // kCall: tuple or null

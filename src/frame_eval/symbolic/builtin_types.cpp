@@ -102,10 +102,7 @@ Sym py_str(Interpreter& interpreter, const CallArguments& arguments) {
 Sym py_tuple(Interpreter& interpreter, const CallArguments& arguments) {
   ArgumentReader read("tuple", arguments);
   read.expect(0, 1);
-  if (read.count() == 1 && is_tuple(read[0]) &&
-      (read[0]->kind != SymKind::kTuple || !as<SequenceValue>(read[0]).named_tuple_class)) {
-    return read[0];
-  }
+  if (read.count() == 1 && is_plain_tuple(read[0])) return read[0];
   return make_tuple(read.count() ? collect_items(interpreter, read[0]) : std::vector<Sym>{});
 }
 

@@ -59,6 +59,11 @@ bool same_key(BorrowedRef a, BorrowedRef b) {
 bool is_list(const Sym& value) {
   return value->kind == SymKind::kList || has_object_type(value, &PyList_Type);
 }
+bool is_plain_tuple(const Sym& value) {
+  if (value->kind == SymKind::kTuple) return !as<SequenceValue>(value).named_tuple_class;
+  return has_object_type(value, &PyTuple_Type);
+}
+
 bool is_tuple(const Sym& value) {
   return value->kind == SymKind::kTuple || has_object_type(value, &PyTuple_Type);
 }
@@ -133,6 +138,9 @@ Sym sequence_item(Interpreter& interpreter, const Sym& sequence, const Sym& key)
     }
     const Py_ssize_t count =
         PySlice_AdjustIndices(static_cast<Py_ssize_t>(items.size()), &start, &stop, step);
+    if (count == static_cast<Py_ssize_t>(items.size()) && step == 1 && is_plain_tuple(sequence)) {
+      return sequence;
+    }
     std::vector<Sym> part;
     for (Py_ssize_t i = 0; i < count; ++i)
       part.push_back(items[static_cast<size_t>(start + i * step)]);

@@ -23,6 +23,8 @@ std::vector<Sym> collect_unordered(Interpreter& interpreter, const Sym& value);
 
 bool is_list(const Sym& value);  // exact list of either kind
 bool is_tuple(const Sym& value);
+// Of exactly this type: what would be a copy is the tuple itself.
+bool is_plain_tuple(const Sym& value);
 bool is_dict(const Sym& value);
 bool is_set(const Sym& value);  // set made inside, or a constant frozenset
 

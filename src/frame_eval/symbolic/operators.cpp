@@ -23,13 +23,17 @@ const char* operator_text(int nb_op) {
   throw_value_break(a, b, fmt::format("{} of {} and {}", what, type_name(a), type_name(b)));
 }
 
+constexpr int64_t kMaxRepeated = 100'000;
+
 std::optional<Sym> repeat_sequence(Interpreter& interpreter, const Sym& sequence,
                                    const Sym& count) {
   if (!is_list(sequence) && !is_tuple(sequence)) return std::nullopt;
   if (!is_python_number(count)) return std::nullopt;
   const int64_t times = concrete_int(interpreter, count, "repetition of a sequence");
+  if (times == 1 && is_plain_tuple(sequence)) return sequence;
   const auto items = sequence_items(interpreter, sequence);
-  if (times > 0 && static_cast<int64_t>(items.size()) * times > 100'000) {
+  if (items.empty()) return is_tuple(sequence) ? make_tuple({}) : make_list({});
+  if (times > kMaxRepeated / static_cast<int64_t>(items.size())) {
     throw_break("too_long", "a sequence is repeated very often");
   }
   std::vector<Sym> repeated;
@@ -46,6 +50,9 @@ std::optional<Sym> container_binary(Interpreter& interpreter, int nb_op, bool in
     }
     auto items = sequence_items(interpreter, a);
     auto more = sequence_items(interpreter, b);
+    // As CPython has it: the other one itself.
+    if (items.empty() && is_plain_tuple(b)) return b;
+    if (more.empty() && is_plain_tuple(a)) return a;
     items.insert(items.end(), more.begin(), more.end());
     return is_tuple(a) ? make_tuple(std::move(items)) : make_list(std::move(items));
   }
