@@ -277,6 +277,33 @@ def f(x, days):
 f(np.ones(3), datetime.timedelta(days=1).days)
 """,
     ),
+    "finalizer": _pair(
+        """
+class Timer:
+    def __del__(self):
+        print("done")
+
+@nl.compile
+def f(x, timers):
+    timer = timers.pop()
+    y = x * 2
+    del timer
+    return y + 1
+
+f(np.ones(3), [Timer()])
+""",
+        """
+class Timer:
+    def __del__(self):
+        print("done")
+
+@nl.compile
+def f(x, timer):
+    return x * 2 + 1
+
+f(np.ones(3), Timer())
+""",
+    ),
     "set_order": _pair(
         """
 @nl.compile

@@ -10,6 +10,7 @@
 
 #include "break_message.h"
 #include "call_record.h"
+#include "cpython/eval_frame.h"
 #include "cpython/thread_state.h"
 #include "error_region.h"
 #include "left_values.h"
@@ -22,6 +23,7 @@ namespace numlift::frame_eval {
 namespace {
 
 constexpr int kMostRestartsInRow = 8;
+constexpr int kMostIdleSteps = 64;
 constexpr size_t kUsualScratchWords = 128;  // slots and symbols of one entry
 
 // Owned objects; most calls have few.
@@ -245,10 +247,20 @@ Step enter_safely(FunctionState& state, Site& site, const guards::CallInputs& ca
 }
 
 // A Python function called from here counts as one level of recursion, not two.
-PyObject* call_function(BorrowedRef function, Values& values) {
+// `values` keeps the first `kept` only: the function's own references are the last ones otherwise.
+PyObject* call_function(BorrowedRef function, Values& values, size_t kept) {
   const int entered = numlift_enter_original(PyThreadState_Get());
   if (entered < 0) return nullptr;
-  PyObject* result = PyObject_Vectorcall(function.get(), values.data(), values.size(), nullptr);
+  struct Kept {
+    Values* values;
+    size_t count;
+  } context{&values, kept};
+  const auto let_go = [](void* raw) {
+    const auto* own = static_cast<Kept*>(raw);
+    own->values->drop(own->count);
+  };
+  PyObject* result =
+      numlift_call_and_let_go(function.get(), values.data(), values.size(), let_go, &context);
   numlift_leave_original(PyThreadState_Get(), entered);
   return result;
 }
@@ -267,7 +279,7 @@ Site* run_unit(const EntryExit& exit, BorrowedRef called, Values* values, PyObje
   const LeftValues left;
   const Ref function =
       exit.needs_closure ? with_closure_of(exit.function, called) : Ref::create(exit.function);
-  Ref answer = Ref::steal(call_function(function, *values));
+  Ref answer = Ref::steal(call_function(function, *values, exit.outer_count));
   if (answer.get() != left_object().get()) {
     *result = answer.release();
     return nullptr;
@@ -334,6 +346,7 @@ class BreakCounter {
 Found run_call(FunctionState& state, const guards::CallInputs& call, const Leaving* leaving,
                PyObject** result) noexcept {
   BreakCounter breaks(state);
+  int steps = 0;
   Values values;  // the arguments of `site`, once it is not the start
   Site* site = &state.start;
   guards::CallInputs inputs = call;
@@ -341,7 +354,9 @@ Found run_call(FunctionState& state, const guards::CallInputs& call, const Leavi
     Values results;
     Entered entered;
     Step step = Step::kCPython;
-    if (site == &state.start ? !site->plain : may_go_on(state, *site)) {
+    // A function that nobody has asked to be compiled may turn out to be a loop without arrays.
+    const bool is_idle = state.options.only_gains && !state.has_gain && ++steps > kMostIdleSteps;
+    if (site == &state.start ? !site->plain : !is_idle && may_go_on(state, *site)) {
       step = enter_safely(state, *site, inputs, &results, &entered);
     }
     switch (step) {
@@ -360,7 +375,7 @@ Found run_call(FunctionState& state, const guards::CallInputs& call, const Leavi
         }
         if (site == &state.start) return Found::kCPython;
         ++state.stats.fallbacks;
-        *result = call_function(site->rest, values);
+        *result = call_function(site->rest, values, 0);
         return *result == nullptr ? Found::kError : Found::kResult;
       case Step::kLeft:
         break;

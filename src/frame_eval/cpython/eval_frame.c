@@ -42,6 +42,14 @@ static _Thread_local int own_regions;
 static _Thread_local int pauses; /* frames under way that nothing is to be looked at in */
 static _Thread_local PyObject* plain_function;
 
+/* A call under way whose frame has not begun yet. */
+typedef struct {
+  PyObject* function;
+  void (*entered)(void*);
+  void* context;
+} ExpectedFrame;
+static _Thread_local ExpectedFrame expected;
+
 static _PyFrameEvalFunction next_evaluator; /* the one that was there before */
 static int is_installed;
 
@@ -160,9 +168,17 @@ static PyObject* run_next(PyThreadState* thread, NumliftFrame* frame, int throws
   return result;
 }
 
+static void note_entered(NumliftFrame* frame) {
+  if (expected.function == NULL || expected.function != function_of(frame)) return;
+  const ExpectedFrame begun = expected;
+  expected.function = NULL;
+  begun.entered(begun.context);
+}
+
 static PyObject* evaluate(PyThreadState* thread, NumliftFrame* frame, int throws) {
   PyCodeObject* code = code_of(frame);
   if (!is_call(frame, code, throws)) return run_next(thread, frame, throws);
+  note_entered(frame);
   if (!numlift_has_stack()) {
     finish_frame(thread, frame);
     return NULL;
@@ -207,6 +223,30 @@ static void remove_hook(void) {
   if (_PyInterpreterState_GetEvalFrameFunc(interpreter) != evaluate) return;
   _PyInterpreterState_SetEvalFrameFunc(interpreter, next_evaluator);
   is_installed = 0;
+}
+
+/* For one frame, where no region is. */
+static PyObject* evaluate_one(PyThreadState* thread, NumliftFrame* frame, int throws) {
+  _PyInterpreterState_SetEvalFrameFunc(interpreter, next_evaluator);
+  note_entered(frame);
+  return next_evaluator(thread, frame, throws);
+}
+
+PyObject* numlift_call_and_let_go(PyObject* function, PyObject* const* arguments, size_t count,
+                                  void (*entered)(void*), void* context) {
+  const ExpectedFrame before = expected;
+  expected = (ExpectedFrame){function, entered, context};
+  if (!is_installed) {
+    next_evaluator = _PyInterpreterState_GetEvalFrameFunc(interpreter);
+    /* Nothing comes between this and the frame: the GIL is not given away. */
+    _PyInterpreterState_SetEvalFrameFunc(interpreter, evaluate_one);
+  }
+  PyObject* result = PyObject_Vectorcall(function, arguments, count, NULL);
+  if (_PyInterpreterState_GetEvalFrameFunc(interpreter) == evaluate_one) {
+    _PyInterpreterState_SetEvalFrameFunc(interpreter, next_evaluator); /* there was no frame */
+  }
+  expected = before;
+  return result;
 }
 
 /* The threads of the others' regions are not there any more. */

@@ -43,6 +43,12 @@ int numlift_hook_is_installed(void);
 /* The next frame of `function` on this thread is not looked at. Returns what was set before. */
 PyObject* numlift_exchange_plain_function(PyObject* function);
 
+/* Calls a Python function with positional arguments. entered(context) is called when its frame has
+   references of its own to them: then nobody else needs to hold any, and they die when the function
+   lets go of them. */
+PyObject* numlift_call_and_let_go(PyObject* function, PyObject* const* arguments, size_t count,
+                                  void (*entered)(void*), void* context);
+
 /* ---- for the handler */
 /* The first `count` slots, borrowed; null where nothing is. */
 void numlift_frame_arguments(NumliftFrame* frame, PyObject** arguments, Py_ssize_t count);

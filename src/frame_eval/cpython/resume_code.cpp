@@ -456,7 +456,7 @@ std::vector<SuspendedFrame> ResumeBuilder::run_unit(const SuspendedFrame& at_uni
           }
           break;
         }
-        if (op != Instr::kPopTop) break;
+        if (op != Instr::kPopTop && op != Instr::kPopIter) break;
       }
     }
     at(place).target = static_cast<int32_t>(size());

@@ -240,7 +240,10 @@ Sym get_super_attribute(Interpreter& interpreter, const Sym& start_class, const 
   const bool self_is_class = PyType_Check(object_of(self).get());
   Ref own_class = self_is_class ? *real_object(interpreter, self, "super() is used")
                                 : type_of(interpreter, self);
+  // The attribute of the super object itself.
+  if (utf8_text(name) == "__class__") throw_break("unsupported_call", "super().__class__");
   PyObject* mro = reinterpret_cast<PyTypeObject*>(own_class.get())->tp_mro;
+  if (mro == nullptr) throw_break("unsupported_call", "super() of a class that is being made");
   bool after = false;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(mro); ++i) {
     PyObject* candidate = PyTuple_GET_ITEM(mro, i);

@@ -72,7 +72,9 @@ Sym sequence_count(const MethodCall& call) {
 
 Sym list_append(const MethodCall& call) {
   call.expect(1, 1);
-  call.changed<SequenceValue>().items.push_back(call[0]);
+  auto& items = call.changed<SequenceValue>().items;
+  check_acyclic(call.self, call[0]);
+  items.push_back(call[0]);
   return call.interpreter.none();
 }
 
@@ -80,6 +82,7 @@ Sym list_extend(const MethodCall& call) {
   call.expect(1, 1);
   auto& items = call.changed<SequenceValue>().items;
   auto more = collect_items(call.interpreter, call[0]);
+  for (const Sym& item : more) check_acyclic(call.self, item);
   items.insert(items.end(), more.begin(), more.end());
   return call.interpreter.none();
 }
@@ -88,6 +91,7 @@ Sym list_insert(const MethodCall& call) {
   call.expect(2, 2);
   auto& items = call.changed<SequenceValue>().items;
   const int64_t index = concrete_int(call.interpreter, call[0], "insert()");
+  check_acyclic(call.self, call[1]);
   items.insert(items.begin() + clamp_index(index, static_cast<int64_t>(items.size())), call[1]);
   return call.interpreter.none();
 }
@@ -188,6 +192,7 @@ Sym dict_setdefault(const MethodCall& call) {
   if (Sym found = find_in_dict(call.interpreter, call.self, call[0])) return found;
   auto& dict = call.changed<DictValue>();
   Sym value = call.count() > 1 ? call[1] : call.interpreter.none();
+  check_acyclic(call.self, value);
   dict_set(call.interpreter, dict, call[0], value);
   return value;
 }
@@ -197,10 +202,12 @@ Sym dict_update(const MethodCall& call) {
   auto& dict = call.changed<DictValue>();
   if (call.count() == 1) {
     for (auto& [key, value] : collect_pairs(call.interpreter, call[0])) {
+      check_acyclic(call.self, value);
       dict_set(call.interpreter, dict, key, value);
     }
   }
   for (const auto& [key, value] : call.arguments.keywords) {
+    check_acyclic(call.self, value);
     dict_set(call.interpreter, dict, call.interpreter.object(key), value);
   }
   return call.interpreter.none();

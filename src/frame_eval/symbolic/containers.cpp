@@ -1,9 +1,11 @@
 #include "symbolic/containers.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "numlift/py/py_error.h"
 #include "symbolic/iterators.h"
+#include "symbolic/limits.h"
 #include "symbolic/operators.h"
 #include "symbolic/pure.h"
 #include "symbolic/side_effects.h"
@@ -46,6 +48,8 @@ void guard_length(Interpreter& interpreter, const Sym& container, int64_t length
                            "its length is used at " + interpreter.location_text());
 }
 
+}  // namespace
+
 bool same_key(BorrowedRef a, BorrowedRef b) {
   if (a.get() == b.get()) return true;
   if (!is_pure(a) || !is_pure(b)) return false;
@@ -53,6 +57,8 @@ bool same_key(BorrowedRef a, BorrowedRef b) {
   if (equal < 0) PyErr_Clear();
   return equal == 1;
 }
+
+namespace {
 
 }  // namespace
 
@@ -75,6 +81,16 @@ bool is_set(const Sym& value) {
          (has_object_type(value, &PyFrozenSet_Type) && is_pure(object_of(value)));
 }
 
+namespace {
+
+void check_size(Py_ssize_t size, int64_t limit, const char* what) {
+  if (size > limit) {
+    throw_break("too_long", fmt::format("the items of a {} of length {} are followed", what, size));
+  }
+}
+
+}  // namespace
+
 std::optional<std::vector<Sym>> open_sequence(Interpreter& interpreter, const Sym& value) {
   if (value->kind == SymKind::kTuple || value->kind == SymKind::kList) {
     return as<SequenceValue>(value).items;
@@ -83,6 +99,7 @@ std::optional<std::vector<Sym>> open_sequence(Interpreter& interpreter, const Sy
   if (has_object_type(value, &PyTuple_Type)) {
     // Tuples with a source were opened by the tracer: this is a constant.
     PyObject* tuple = object_of(value);
+    check_size(PyTuple_GET_SIZE(tuple), kMaxSequenceItems, "tuple");
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); ++i) {
       items.push_back(interpreter.object(PyTuple_GET_ITEM(tuple, i)));
     }
@@ -91,6 +108,7 @@ std::optional<std::vector<Sym>> open_sequence(Interpreter& interpreter, const Sy
   if (has_object_type(value, &PyList_Type)) {
     PyObject* list = object_of(value);
     const Py_ssize_t length = PyList_GET_SIZE(list);
+    check_size(length, kMaxSequenceItems, "list");
     guard_length(interpreter, value, length);
     for (Py_ssize_t i = 0; i < length; ++i) {
       items.push_back(interpreter.tracer.outside(Ref::create(PyList_GET_ITEM(list, i)),
@@ -171,6 +189,22 @@ Sym sequence_item(Interpreter& interpreter, const Sym& sequence, const Sym& key)
 
 // ---------------------------------------------------------------- dicts
 
+namespace {
+
+// An object that is a key by its identity. What a call was given is another one in the next call, and
+// would be kept alive by the guard; classes, functions and what stands in global variables last.
+bool is_lasting_key(const Sym& key) {
+  PyObject* object = object_of(key);
+  if (!compares_by_identity(object)) return false;
+  if (PyType_Check(object) || PyCallable_Check(object) || PyModule_Check(object)) return true;
+  const Source* root = key->source.get();
+  while (root != nullptr && root->parent) root = root->parent.get();
+  return root == nullptr || root->kind == Source::Kind::kGlobal ||
+         root->kind == Source::Kind::kConstant;
+}
+
+}  // namespace
+
 Sym constant_key(Interpreter& interpreter, const Sym& key) {
   Sym known = concrete(interpreter, key, "a key of a dict or set");
   std::optional<Ref> real;
@@ -178,7 +212,7 @@ Sym constant_key(Interpreter& interpreter, const Sym& key) {
     real = interpreter.tracer.as_deep_constant(known, "a key at " + interpreter.location_text());
     if (real && !is_pure(*real)) real.reset();
   } else if (known->kind == SymKind::kObject &&
-             (is_pure(object_of(known)) || compares_by_identity(object_of(known)))) {
+             (is_pure(object_of(known)) || is_lasting_key(known))) {
     real = real_object(interpreter, known, "a key");
   }
   if (!real) throw_break("unsupported_value", "a " + type_name(key) + " as key of a dict or set");
@@ -193,6 +227,7 @@ Sym constant_key(Interpreter& interpreter, const Sym& key) {
 std::vector<std::pair<Sym, Sym>> dict_items(Interpreter& interpreter, const Sym& dict) {
   if (dict->kind == SymKind::kDict) return as<DictValue>(dict).items;
   PyObject* real = object_of(dict);
+  check_size(PyDict_GET_SIZE(real), kMaxKeys, "dict");
   interpreter.guard_key_order(container_source(dict), real);
   std::vector<std::pair<Sym, Sym>> items;
   PyObject *key, *value;
@@ -255,6 +290,7 @@ void dict_set(Interpreter& interpreter, DictValue& dict, const Sym& key, const S
       return;
     }
   }
+  check_size(static_cast<Py_ssize_t>(dict.items.size()), kMaxKeys, "dict");
   dict.items.emplace_back(known, value);
 }
 
@@ -295,12 +331,48 @@ std::vector<Sym> DictView::items(Interpreter& interpreter) const {
   return result;
 }
 
+// ---------------------------------------------------------------- containers in each other
+
+void check_acyclic(const Sym& container, const Sym& value) {
+  std::unordered_set<const SymbolicValue*> seen;
+  std::vector<Sym> pending{value};
+  while (!pending.empty()) {
+    const Sym next = std::move(pending.back());
+    pending.pop_back();
+    if (next == container) throw_break("unsupported_value", "a container that holds itself");
+    if (!seen.insert(next.get()).second) continue;
+    switch (next->kind) {
+      case SymKind::kTuple:
+      case SymKind::kList:
+      case SymKind::kSet: {
+        const auto& items = as<SequenceValue>(next).items;
+        pending.insert(pending.end(), items.begin(), items.end());
+        break;
+      }
+      case SymKind::kDict:
+        for (const auto& [key, item] : as<DictValue>(next).items) pending.push_back(item);
+        break;
+      case SymKind::kMethod:
+        pending.push_back(as<MethodValue>(next).self);
+        break;
+      case SymKind::kIterator:
+        if (const auto shape = as<IteratorValue>(next).shape()) {
+          pending.insert(pending.end(), shape->arguments.begin(), shape->arguments.end());
+        }
+        break;
+      default:
+        break;  // NOLINT: what holds no containers, or holds them in cells
+    }
+  }
+}
+
 // ---------------------------------------------------------------- sets
 
 Sym make_set(Interpreter& interpreter, const std::vector<Sym>& items) {
   auto set = std::make_shared<SequenceValue>(SymKind::kSet);
   for (const Sym& item : items) {
     Sym known = constant_key(interpreter, item);
+    check_size(static_cast<Py_ssize_t>(set->items.size()), kMaxKeys, "set");
     if (!set_contains(interpreter, set, known)) set->items.push_back(std::move(known));
   }
   return set;

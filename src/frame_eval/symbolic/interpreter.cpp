@@ -238,6 +238,7 @@ namespace {
 class HandedOut {
  public:
   void add(const Sym& value) {
+    if (!seen_.insert(value.get()).second) return;
     switch (value->kind) {
       case SymKind::kArray:
         storages_.push_back(static_cast<const ArrayValue&>(*value).storage.get());
@@ -275,6 +276,7 @@ class HandedOut {
   }
 
  private:
+  std::set<const SymbolicValue*> seen_;
   std::vector<const Storage*> storages_;
   bool holds_anything_ = false;
 };

@@ -4,6 +4,7 @@
 
 #include "numlift/py/py_error.h"
 #include "symbolic/containers.h"
+#include "symbolic/limits.h"
 #include "symbolic/pure.h"
 #include "symbolic/python_scalars.h"
 #include "symbolic/side_effects.h"
@@ -164,17 +165,22 @@ std::optional<bool> compare_containers(Interpreter& interpreter, int compare, co
   }
   if (compare != kEqual && compare != kNotEqual) return std::nullopt;
   if (is_dict(a) && is_dict(b)) {
-    const auto left = dict_items(interpreter, a);
-    bool equal = static_cast<int64_t>(left.size()) == dict_length(interpreter, b);
+    bool equal = dict_length(interpreter, a) == dict_length(interpreter, b);
+    if (!equal) return compare == kNotEqual;
+    const auto left = dict_items(interpreter, a), right = dict_items(interpreter, b);
     for (size_t i = 0; equal && i < left.size(); ++i) {
-      Sym other = find_in_dict(interpreter, b, left[i].first);
-      equal = other && equal_items(interpreter, left[i].second, other);
+      const auto has_key = [&](const auto& item) {
+        return same_key(object_of(item.first), object_of(left[i].first));
+      };
+      auto other = right.begin() + static_cast<ptrdiff_t>(i);  // mostly
+      if (!has_key(*other)) other = std::find_if(right.begin(), right.end(), has_key);
+      equal = other != right.end() && equal_items(interpreter, left[i].second, other->second);
     }
     return equal == (compare == kEqual);
   }
-  if (a->kind == SymKind::kSet && b->kind == SymKind::kSet) {
-    const auto& left = as<SequenceValue>(a).items;
-    bool equal = left.size() == as<SequenceValue>(b).items.size();
+  if (is_set(a) && is_set(b)) {
+    const auto left = collect_unordered(interpreter, a), right = collect_unordered(interpreter, b);
+    bool equal = left.size() == right.size();
     for (size_t i = 0; equal && i < left.size(); ++i) equal = set_contains(interpreter, b, left[i]);
     return equal == (compare == kEqual);
   }
@@ -480,6 +486,7 @@ void set_item(Interpreter& interpreter, const Sym& container, const Sym& key, co
     return;
   }
   if (container->kind == SymKind::kDict) {
+    check_acyclic(container, value);
     dict_set(interpreter, as<DictValue>(container), key, value);
     return;
   }
@@ -494,6 +501,7 @@ void set_item(Interpreter& interpreter, const Sym& container, const Sym& key, co
     if (index < 0) index += length;
     if (index < 0 || index >= length)
       throw_break("would_raise", "list assignment index out of range");
+    check_acyclic(container, value);
     items[static_cast<size_t>(index)] = value;
     return;
   }

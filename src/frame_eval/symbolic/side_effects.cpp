@@ -23,4 +23,12 @@ void change_outside_container(Interpreter&, const Sym& container, const std::str
               fmt::format("a {} from outside is changed by {}", type_name(container), what));
 }
 
+void let_go(const Sym& value) {
+  if (!value || value->kind != SymKind::kObject || !value->source) return;
+  const PyTypeObject* type = object_of(value).type();
+  if (type->tp_finalize != nullptr || type->tp_del != nullptr) {
+    throw_break("finalizer", fmt::format("a {} is let go of", type->tp_name));
+  }
+}
+
 }  // namespace numlift::frame_eval

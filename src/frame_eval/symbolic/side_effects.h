@@ -14,4 +14,7 @@ namespace numlift::frame_eval {
 [[noreturn]] void change_outside_container(Interpreter& interpreter, const Sym& container,
                                            const std::string& what);
 
+// A variable's value goes (null: it has none): an outside object that may die here may run code.
+void let_go(const Sym& value);
+
 }  // namespace numlift::frame_eval
