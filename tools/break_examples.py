@@ -284,13 +284,12 @@ class Timer:
         print("done")
 
 @nl.compile
-def f(x, timers):
-    timer = timers.pop()
+def f(x, timer):
     y = x * 2
     del timer
     return y + 1
 
-f(np.ones(3), [Timer()])
+f(np.ones(3), Timer())
 """,
         """
 class Timer:

@@ -90,8 +90,7 @@ void bind_compile(py::module_& module) {
   module.def("is_in_region", &frame_eval::is_in_region);
   module.def("region_stats", [] {
     const frame_eval::RegionStats stats = frame_eval::region_stats();
-    return py::dict(py::arg("looked_at") = stats.looked_at,
-                    py::arg("functions") = stats.functions);
+    return py::dict(py::arg("looked_at") = stats.looked_at, py::arg("functions") = stats.functions);
   });
 
   py::class_<CallStats>(module, "CallStats")

@@ -4,6 +4,7 @@ Runs a program in a compile_region: each Python function that it calls is compil
 """
 
 import argparse
+import os
 import runpy
 import sys
 
@@ -44,6 +45,8 @@ def main():
         with region:
             runpy.run_module(options.program, run_name="__main__", alter_sys=True)
     else:
+        if not sys.flags.safe_path:
+            sys.path[0] = os.path.dirname(os.path.realpath(options.program))
         with region:
             runpy.run_path(options.program, run_name="__main__")
 

@@ -129,7 +129,8 @@ bool steps_aside(PyCodeObject* code) {
   static bool is_said = false;
   if (log_enabled(LogChannel::breaks) && !std::exchange(is_said, true)) {
     log(LogChannel::breaks,
-        "a debugger, a profiler or a tool of sys.monitoring looks on: CPython runs what it watches");
+        "a debugger, a profiler or a tool of sys.monitoring looks on: CPython runs what it "
+        "watches");
   }
   return true;
 }
@@ -473,7 +474,8 @@ void drop_entries() {
   std::vector<std::unique_ptr<Entry>> dropped;
   for (FunctionState* state = all_states; state != nullptr; state = state->next) {
     for (auto& entry : state->take_entries()) dropped.push_back(std::move(entry));
-    if (state->function != nullptr && state->owns_code) state->code = Ref();  // the next call looks at it afresh
+    if (state->function != nullptr && state->owns_code)
+      state->code = Ref();  // the next call looks at it afresh
   }
 }
 

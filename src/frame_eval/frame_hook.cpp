@@ -111,7 +111,8 @@ HookedFunction* find_or_make(CodeRecord* record, BorrowedRef function, PyCodeObj
     if (hooked->globals.get() == globals && hooked->state.options == options) return hooked.get();
   }
   // Code that is run with ever new globals is no function of a module.
-  if (record->functions.size() >= static_cast<size_t>(numlift::options().recompile_limit.load())) return nullptr;
+  if (record->functions.size() >= static_cast<size_t>(numlift::options().recompile_limit.load()))
+    return nullptr;
   record->functions.push_back(std::make_unique<HookedFunction>(function, code, options));
   ++stats.functions;
   return record->functions.back().get();

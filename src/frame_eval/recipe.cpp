@@ -24,6 +24,11 @@ Ref make_function(const RecipeNode& node, const std::vector<Ref>& made) {
   if (part(2)) check_status(PyFunction_SetKwDefaults(function.get(), part(2)));
   if (part(3)) check_status(PyFunction_SetClosure(function.get(), part(3)));
   if (const BorrowedRef given = part(4)) {
+    // The function that makes them, when they are wanted.
+    if (PyFunction_Check(given.get())) {
+      check_status(PyObject_SetAttrString(function.get(), "__annotate__", given));
+      return function;
+    }
     Ref annotations = Ref::create(given);
     if (PyTuple_CheckExact(given.get())) {
       annotations = checked(PyDict_New());

@@ -19,8 +19,8 @@ struct Leaving {
   void* context;
 };
 
-// The boundary: whatever goes wrong inside numlift, the user's call goes on in CPython. `leaving` may
-// be null.
+// The boundary: whatever goes wrong inside numlift, the user's call goes on in CPython. `leaving`
+// may be null.
 Found run_call(FunctionState& state, const guards::CallInputs& call, const Leaving* leaving,
                PyObject** result) noexcept;
 // The same with a short way for the usual call.

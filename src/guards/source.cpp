@@ -51,7 +51,11 @@ BorrowedRef read_attribute(BorrowedRef owner, BorrowedRef name) {
     return {};
   }
   PyObject* of_type = _PyType_Lookup(type, name);
-  if (of_type != nullptr && Py_TYPE(of_type)->tp_descr_set != nullptr) return {};
+  // A data descriptor, unless it can only be set.
+  if (of_type != nullptr && Py_TYPE(of_type)->tp_descr_set != nullptr &&
+      Py_TYPE(of_type)->tp_descr_get != nullptr) {
+    return {};
+  }
   if (is_module) {
     BorrowedRef in_module = dict_get(PyModule_GetDict(owner.get()), name);
     return in_module ? in_module : BorrowedRef(of_type);

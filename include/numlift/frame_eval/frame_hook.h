@@ -11,8 +11,8 @@ namespace numlift::frame_eval {
 // Once, when the module is imported. Throws PyError.
 void initialize_frame_hook();
 
-// `everywhere`: on all threads. Throws PyError. Each is left on the thread that entered it, the last
-// one first.
+// `everywhere`: on all threads. Throws PyError. Each is left on the thread that entered it, the
+// last one first.
 void enter_region(const CompileOptions& options, bool everywhere);
 void leave_region();
 // Whether calls on this thread are looked at now.

@@ -36,8 +36,8 @@ static PyInterpreterState* interpreter;
 static NumliftFrameHandler handle_frame;
 static Py_ssize_t extra_index = -1;
 
-static int all_regions;         /* of all threads */
-static int regions_everywhere;  /* those of them that hold for every thread */
+static int all_regions;        /* of all threads */
+static int regions_everywhere; /* those of them that hold for every thread */
 static _Thread_local int own_regions;
 static _Thread_local int pauses; /* frames under way that nothing is to be looked at in */
 static _Thread_local PyObject* plain_function;
@@ -274,9 +274,10 @@ int numlift_keep_with_code(PyCodeObject* code, void* kept) {
 
 int numlift_enter_region(int everywhere) {
   if (PyInterpreterState_Get() != interpreter) {
-    PyErr_SetString(PyExc_RuntimeError,
-                    "numlift compiles in one interpreter of a process only: the first that imported "
-                    "it");
+    PyErr_SetString(
+        PyExc_RuntimeError,
+        "numlift compiles in one interpreter of a process only: the first that imported "
+        "it");
     return -1;
   }
   ++*(everywhere ? &regions_everywhere : &own_regions);

@@ -148,11 +148,28 @@ Sym py_type(Interpreter& interpreter, const CallArguments& arguments) {
   return interpreter.object(type_of(interpreter, read[0]));
 }
 
+// super(type, object) raises where the object is no instance and no subclass of the type.
+void check_super(Interpreter& interpreter, const Sym& start, const Sym& self) {
+  const auto type = real_object(interpreter, start, "super() is used");
+  if (!type || !PyType_Check(type->get())) throw_break("would_raise", "super() of no class");
+  auto* wanted = reinterpret_cast<PyTypeObject*>(type->get());
+  Ref own = type_of(interpreter, self);
+  if (PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(own.get()), wanted)) return;
+  if (self->kind == SymKind::kObject && PyType_Check(object_of(self).get()) &&
+      PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(object_of(self).get()), wanted)) {
+    return;
+  }
+  throw_break("would_raise", "super() of an object of another class");
+}
+
 // super(): the frame's first argument, and the cell __class__ that the compiler makes for it.
 Sym py_super(Interpreter& interpreter, const CallArguments& arguments) {
   ArgumentReader read("super", arguments);
   read.expect(0, 2);
-  if (read.count() == 2) return std::make_shared<SuperValue>(read[0], read[1]);
+  if (read.count() == 2) {
+    check_super(interpreter, read[0], read[1]);
+    return std::make_shared<SuperValue>(read[0], read[1]);
+  }
   if (read.count() == 1) throw_break("unsupported_call", "super() with one argument");
   Frame* frame = interpreter.current_frame();
   Sym self = frame->slots.empty() ? nullptr : frame->slots[0];

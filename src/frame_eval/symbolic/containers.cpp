@@ -58,9 +58,7 @@ bool same_key(BorrowedRef a, BorrowedRef b) {
   return equal == 1;
 }
 
-namespace {
-
-}  // namespace
+namespace {}  // namespace
 
 bool is_list(const Sym& value) {
   return value->kind == SymKind::kList || has_object_type(value, &PyList_Type);
@@ -191,8 +189,9 @@ Sym sequence_item(Interpreter& interpreter, const Sym& sequence, const Sym& key)
 
 namespace {
 
-// An object that is a key by its identity. What a call was given is another one in the next call, and
-// would be kept alive by the guard; classes, functions and what stands in global variables last.
+// An object that is a key by its identity. What a call was given is another one in the next call,
+// and would be kept alive by the guard; classes, functions and what stands in global variables
+// last.
 bool is_lasting_key(const Sym& key) {
   PyObject* object = object_of(key);
   if (!compares_by_identity(object)) return false;

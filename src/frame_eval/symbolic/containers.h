@@ -28,8 +28,8 @@ bool is_plain_tuple(const Sym& value);
 bool is_dict(const Sym& value);
 bool is_set(const Sym& value);  // set made inside, or a constant frozenset
 
-// Before `value` becomes an item of `container`, which was made in the frame: containers in each other
-// are trees. Throws Break for one that would hold itself.
+// Before `value` becomes an item of `container`, which was made in the frame: containers in each
+// other are trees. Throws Break for one that would hold itself.
 void check_acyclic(const Sym& container, const Sym& value);
 
 Sym sequence_item(Interpreter& interpreter, const Sym& sequence, const Sym& key);

@@ -57,9 +57,7 @@ struct ArrayIterator : IteratorValue {
     if (position >= count) return nullptr;
     return numpy_get_item(tracer, array, tracer.constant(checked(PyLong_FromLongLong(position++))));
   }
-  std::optional<CallShape> shape() const override {
-    return placed_shape(array, position);
-  }
+  std::optional<CallShape> shape() const override { return placed_shape(array, position); }
   Sym array;
   int64_t count;
   int64_t position = 0;
@@ -76,7 +74,8 @@ struct LiveListIterator : IteratorValue {
     return nullptr;
   }
   std::optional<CallShape> shape() const override {
-    return list ? placed_shape(list, static_cast<int64_t>(position)) : iterator_shape(make_list({}), 0);
+    return list ? placed_shape(list, static_cast<int64_t>(position))
+                : iterator_shape(make_list({}), 0);
   }
   Sym list;
   size_t position = 0;

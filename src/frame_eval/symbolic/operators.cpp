@@ -158,10 +158,31 @@ std::optional<bool> compare_sequences(Interpreter& interpreter, int compare, con
   NUMLIFT_UNREACHABLE();
 }
 
+bool is_slice(const Sym& value) {
+  return value->kind == SymKind::kSlice ||
+         (value->kind == SymKind::kObject && PySlice_Check(object_of(value).get()));
+}
+
+// Slices compare as tuples of their parts.
+Sym slice_parts(Interpreter& interpreter, const Sym& value) {
+  if (value->kind == SymKind::kSlice) {
+    const auto& slice = as<SliceValue>(value);
+    return make_tuple({slice.start, slice.stop, slice.step});
+  }
+  const Ref real = *real_object(interpreter, value, "a slice is compared");
+  const auto* slice = reinterpret_cast<PySliceObject*>(real.get());
+  return make_tuple({interpreter.object(slice->start), interpreter.object(slice->stop),
+                     interpreter.object(slice->step)});
+}
+
 std::optional<bool> compare_containers(Interpreter& interpreter, int compare, const Sym& a,
                                        const Sym& b) {
   if ((is_list(a) && is_list(b)) || (is_tuple(a) && is_tuple(b))) {
     return compare_sequences(interpreter, compare, a, b);
+  }
+  if (is_slice(a) && is_slice(b)) {
+    return compare_sequences(interpreter, compare, slice_parts(interpreter, a),
+                             slice_parts(interpreter, b));
   }
   if (compare != kEqual && compare != kNotEqual) return std::nullopt;
   if (is_dict(a) && is_dict(b)) {
