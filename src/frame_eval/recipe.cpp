@@ -61,7 +61,7 @@ Ref make_by_call(const RecipeNode& node, const std::vector<Ref>& made) {
   return object;
 }
 
-Ref build_node(const RecipeNode& node, const std::vector<Ref>& made, const guards::CallInputs& call,
+Ref build_node(const RecipeNode& node, std::vector<Ref>& made, const guards::CallInputs& call,
                const std::function<Ref(uint32_t index)>& output) {
   const auto child = [&](size_t i) { return made[node.children[i]].get(); };
   switch (node.kind) {
@@ -114,6 +114,14 @@ Ref build_node(const RecipeNode& node, const std::vector<Ref>& made, const guard
       return made[node.children[0]];
     case RecipeNode::Kind::kFunction:
       return make_function(node, made);
+    case RecipeNode::Kind::kRelease: {
+      // The arguments of a call behind a graph break are the driver's own, and it expects them to
+      // be there to the end.
+      if (!node.children.empty()) made[node.children[0]] = {};
+      auto** argument = const_cast<PyObject**>(call.arguments + node.index);
+      Py_SETREF(*argument, Py_NewRef(Py_None));
+      return {};
+    }
     case RecipeNode::Kind::kCall:
       return make_by_call(node, made);
   }

@@ -32,6 +32,12 @@ bool same_source(const Source& a, const Source& b) {
   return a.parent && b.parent && same_source(*a.parent, *b.parent);
 }
 
+std::span<const SourcePtr> other_sources(const Predicate& predicate) {
+  if (const auto* same = std::get_if<IsSame>(&predicate)) return {&same->other, 1};
+  if (const auto* distinct = std::get_if<AreDistinct>(&predicate)) return distinct->others;
+  return {};
+}
+
 bool makes_reading_safe(const Predicate& predicate, bool is_array) {
   if (is_array) return std::holds_alternative<IsArray>(predicate);
   return std::holds_alternative<HasType>(predicate) || std::holds_alternative<IsInt64>(predicate) ||
@@ -55,8 +61,10 @@ GuardSet::GuardSet(std::vector<Guard> guards, const std::vector<InputSource>& in
     : guards_(std::move(guards)), symbol_count_(symbols.size()) {
   for (const Guard& guard : guards_) guard_slots_.push_back(slot_of(guard.source, now));
   for (const Guard& guard : guards_) {
-    const auto* same = std::get_if<IsSame>(&guard.predicate);
-    guard_others_.push_back(same == nullptr ? 0 : slot_of(same->other, now));
+    guard_others_.emplace_back();
+    for (const SourcePtr& other : other_sources(guard.predicate)) {
+      guard_others_.back().push_back(slot_of(other, now));
+    }
   }
   guard_writeable_.resize(guards_.size());
   for (const InputSource& input : inputs) {
@@ -237,10 +245,8 @@ void GuardSet::emit_guard(uint32_t guard, const std::vector<Symbol>& symbols) {
             .index = guard};
   if (std::holds_alternative<IsArray>(guards_[guard].predicate)) step.kind = Step::Kind::kArray;
   if (std::holds_alternative<HasType>(guards_[guard].predicate)) step.kind = Step::Kind::kType;
-  if (std::holds_alternative<IsSame>(guards_[guard].predicate)) {
-    step.kind = Step::Kind::kSame;
-    emit_read(guard_others_[guard]);
-  }
+  if (!guard_others_[guard].empty()) step.kind = Step::Kind::kRelated;
+  for (const uint32_t other : guard_others_[guard]) emit_read(other);
   steps_.push_back(step);
 }
 
@@ -263,6 +269,28 @@ inline bool GuardSet::check_packed(const Step& step, PyObject* object, int64_t* 
     symbols[axis] = dims[axis];
   }
   return true;
+}
+
+bool GuardSet::check_related(uint32_t guard, PyObject* const* slots) const {
+  PyObject* const first = slots[guard_slots_[guard]];
+  const std::vector<uint32_t>& others = guard_others_[guard];
+  if (std::holds_alternative<IsSame>(guards_[guard].predicate)) return first == slots[others[0]];
+  if (others.size() == 1) return first != slots[others[0]];
+  constexpr size_t kUsualCount = 64;
+  PyObject* usual[kUsualCount];
+  std::vector<PyObject*> many;
+  PyObject** objects = usual;
+  if (others.size() + 1 > kUsualCount) {
+    many.resize(others.size() + 1);
+    objects = many.data();
+  }
+  size_t count = 0;
+  objects[count++] = first;
+  for (const uint32_t other : others) {
+    if (slots[other] != nullptr) objects[count++] = slots[other];
+  }
+  std::sort(objects, objects + count, std::less<>());
+  return std::adjacent_find(objects, objects + count) == objects + count;
 }
 
 BorrowedRef GuardSet::read_slot(uint32_t slot, const CallInputs& inputs,
@@ -318,8 +346,8 @@ bool GuardSet::check(const CallInputs& inputs, PyObject** slots, int64_t* symbol
       case Step::Kind::kCheck:
         if (!holds(guards_[step.index].predicate, slots[step.slot], step.writeable)) return false;
         break;
-      case Step::Kind::kSame:
-        if (slots[step.slot] != slots[guard_others_[step.index]]) return false;
+      case Step::Kind::kRelated:
+        if (!check_related(step.index, slots)) return false;
         break;
       case Step::Kind::kArray:
         if (slots[step.slot] == nullptr ||
@@ -374,9 +402,9 @@ std::string GuardSet::explain_miss(const CallInputs& inputs) {
   const auto explain = [&](uint32_t index) -> std::string {
     const Guard& guard = guards_[index];
     const BorrowedRef value = slots[guard_slots_[index]];
-    const bool ok = std::holds_alternative<IsSame>(guard.predicate)
-                        ? value.get() == slots[guard_others_[index]]
-                        : holds(guard.predicate, value, guard_writeable_[index]);
+    const bool ok = guard_others_[index].empty()
+                        ? holds(guard.predicate, value, guard_writeable_[index])
+                        : check_related(index, slots.data());
     if (ok) return "";
     return fmt::format("{}: found {}; expected {} ({})", guard.source->text(),
                        found_text(guard.predicate, value), predicate_text(guard.predicate),
@@ -417,7 +445,7 @@ std::vector<GuardText> GuardSet::texts() const {
   for (const Step& step : steps_) {
     switch (step.kind) {
       case Step::Kind::kCheck:
-      case Step::Kind::kSame:
+      case Step::Kind::kRelated:
       case Step::Kind::kArray:
       case Step::Kind::kType:
         lines.push_back(guard_text(step.index));
@@ -467,7 +495,7 @@ void RefCollector::add(const Guard& guard) {
   if (const auto* p = std::get_if<EqualsConstant>(&guard.predicate)) add(p->value);
   if (const auto* p = std::get_if<HasKeys>(&guard.predicate)) add(p->keys);
   if (const auto* p = std::get_if<Compares>(&guard.predicate)) add(p->constant);
-  if (const auto* p = std::get_if<IsSame>(&guard.predicate)) add(p->other);
+  for (const SourcePtr& other : other_sources(guard.predicate)) add(other);
   if (const auto* p = std::get_if<FunctionIs>(&guard.predicate)) {
     add(p->code);
     add(p->defaults);

@@ -56,7 +56,7 @@ bool same_constant(BorrowedRef a, BorrowedRef b) {
 }
 
 bool length_of(BorrowedRef value, int64_t* out) {
-  if (PyTuple_CheckExact(value.get()))
+  if (PyTuple_Check(value.get()))
     *out = PyTuple_GET_SIZE(value.get());
   else if (PyList_CheckExact(value.get()))
     *out = PyList_GET_SIZE(value.get());
@@ -115,6 +115,7 @@ struct Holds {
   }
   // Two values are compared where both are at hand (guard_set.cpp).
   bool operator()(const IsSame&) const { NUMLIFT_UNREACHABLE(); }
+  bool operator()(const AreDistinct&) const { NUMLIFT_UNREACHABLE(); }
   bool operator()(const Compares& p) const {
     if (!PyFloat_CheckExact(value.get()) && !PyLong_CheckExact(value.get())) return false;
     static constexpr int kRich[] = {Py_LT, Py_LE, Py_EQ, Py_NE, Py_GT, Py_GE};
@@ -202,6 +203,11 @@ struct Text {
     return fmt::format("code of {}, line {}", object_text(code->co_name), code->co_firstlineno);
   }
   std::string operator()(const IsSame& p) const { return "is " + p.other->text(); }
+  std::string operator()(const AreDistinct& p) const {
+    std::string text = "is not";
+    for (const SourcePtr& other : p.others) text += (text == "is not" ? " " : ", ") + other->text();
+    return text;
+  }
   std::string operator()(const Compares& p) const {
     static constexpr const char* kNames[] = {"<", "<=", "==", "!=", ">", ">="};
     return fmt::format("{}{} {}", p.outcome ? "" : "not ", kNames[p.compare],
@@ -240,6 +246,7 @@ struct FoundText {
   }
   std::string operator()(const FunctionIs&) const { return object_text(value); }
   std::string operator()(const IsSame&) const { return "another object"; }
+  std::string operator()(const AreDistinct&) const { return "one object in two places"; }
   std::string operator()(const Compares&) const { return object_text(value); }
   std::string operator()(const IsPresent&) const { return object_text(value); }
   std::string operator()(const IsAbsent&) const { return object_text(value); }
@@ -254,8 +261,8 @@ bool holds(const Predicate& predicate, BorrowedRef value, bool must_be_writeable
 
 std::string predicate_kind(const Predicate& predicate) {
   static constexpr const char* kKinds[] = {
-      "object", "type",     "constant",    "array",      "opaque array", "int",   "length",
-      "keys",   "function", "same object", "comparison", "present",      "absent"};
+      "object", "type",     "constant",    "array",    "opaque array", "int",   "length",
+      "keys",   "function", "same object", "distinct", "comparison",   "present", "absent"};
   static_assert(std::size(kKinds) == std::variant_size_v<Predicate>);
   return kKinds[predicate.index()];
 }

@@ -4,6 +4,7 @@
 #include "numlift/guards/source.h"
 
 #include <fmt/format.h>
+#include <structmember.h>
 
 #include "dict_lookup.h"
 
@@ -21,6 +22,27 @@ BorrowedRef builtins_of(BorrowedRef globals) {
   if (builtins && PyModule_Check(builtins.get())) builtins = PyModule_GetDict(builtins.get());
   if (!builtins) builtins = PyEval_GetBuiltins();
   return builtins && PyDict_CheckExact(builtins.get()) ? builtins : BorrowedRef();
+}
+
+bool finds_generically(PyTypeObject* type) {
+  if (type->tp_getattro == PyObject_GenericGetAttr) return true;
+  if (!PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) return false;
+  // A class with __getattr__ alone looks as object does first.
+  static PyObject* const name = PyUnicode_InternFromString("__getattribute__");
+  static PyObject* const objects = _PyType_Lookup(&PyBaseObject_Type, name);
+  static PyObject* const hook_name = PyUnicode_InternFromString("__getattr__");
+  return _PyType_Lookup(type, name) == objects && _PyType_Lookup(type, hook_name) != nullptr;
+}
+
+std::optional<BorrowedRef> slot_of_instance(PyObject* descriptor, BorrowedRef owner) {
+  if (descriptor == nullptr || Py_TYPE(descriptor) != &PyMemberDescr_Type) return std::nullopt;
+  const auto* slot = reinterpret_cast<PyMemberDescrObject*>(descriptor);
+  const PyMemberDef* member = slot->d_member;
+  if (member->type != T_OBJECT_EX || member->flags != 0 ||
+      !PyType_IsSubtype(owner.type(), slot->d_common.d_type)) {
+    return std::nullopt;
+  }
+  return *reinterpret_cast<PyObject**>(reinterpret_cast<char*>(owner.get()) + member->offset);
 }
 
 namespace {
@@ -46,11 +68,11 @@ BorrowedRef read_attribute(BorrowedRef owner, BorrowedRef name) {
   }
   PyTypeObject* type = owner.type();
   const bool is_module = PyModule_Check(owner.get());
-  if (type->tp_getattro != PyObject_GenericGetAttr &&
-      !(is_module && type->tp_getattro == PyModule_Type.tp_getattro)) {
+  if (!finds_generically(type) && !(is_module && type->tp_getattro == PyModule_Type.tp_getattro)) {
     return {};
   }
   PyObject* of_type = _PyType_Lookup(type, name);
+  if (const auto place = slot_of_instance(of_type, owner)) return *place;
   // A data descriptor, unless it can only be set.
   if (of_type != nullptr && Py_TYPE(of_type)->tp_descr_set != nullptr &&
       Py_TYPE(of_type)->tp_descr_get != nullptr) {
@@ -85,6 +107,10 @@ BorrowedRef part_of(BorrowedRef owner, Source::Part part) {
   if (part == Source::Part::kMethodFunction) {
     return is_method ? PyMethod_GET_FUNCTION(owner.get()) : nullptr;
   }
+  if (part == Source::Part::kInstanceDict) {
+    PyObject** dict = _PyObject_GetDictPtr(owner.get());
+    return dict == nullptr ? nullptr : *dict;
+  }
   if (!PyFunction_Check(owner.get())) return {};
   return part == Source::Part::kDefaults ? PyFunction_GET_DEFAULTS(owner.get())
                                          : PyFunction_GET_KW_DEFAULTS(owner.get());
@@ -100,6 +126,8 @@ const char* part_name(Source::Part part) {
       return "__defaults__";
     case Source::Part::kKeywordDefaults:
       return "__kwdefaults__";
+    case Source::Part::kInstanceDict:
+      return "__dict__";
   }
   NUMLIFT_UNREACHABLE();
 }
@@ -217,7 +245,7 @@ BorrowedRef Source::read_from(BorrowedRef owner, const CallInputs& inputs) const
       if (!PyType_Check(owner.get())) return {};
       return _PyType_Lookup(reinterpret_cast<PyTypeObject*>(owner.get()), name.get());
     case Kind::kItem:
-      if (PyTuple_CheckExact(owner.get())) {
+      if (PyTuple_Check(owner.get())) {
         return index >= 0 && index < PyTuple_GET_SIZE(owner.get())
                    ? PyTuple_GET_ITEM(owner.get(), index)
                    : nullptr;

@@ -48,6 +48,7 @@ struct RecipeNode {
     kFillCell,    // children: the cell, its content
     kFunction,    // `object` is the code; children: globals, then None or: defaults, keyword
                   // defaults, closure, annotations
+    kRelease,     // argument `index` of the call is let go
     kCall,  // `object` called with the children (the last ones by keyword), then next() `index`
             // times, or __setstate__(place)
   };

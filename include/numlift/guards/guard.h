@@ -56,6 +56,9 @@ struct FunctionIs {
 struct IsSame {
   SourcePtr other;
 };  // the very object that `other` reads
+struct AreDistinct {
+  std::vector<SourcePtr> others;
+};  // what these and the guard's own source read are objects of which no two are the same
 struct Compares {
   int compare;  // 0 <, 1 <=, 2 ==, 3 !=, 4 >, 5 >=
   Ref constant;
@@ -66,7 +69,7 @@ struct IsAbsent {};   // the source can't be read (e.g. global shadows a builtin
 
 using Predicate =
     std::variant<IsObject, HasType, EqualsConstant, IsArray, IsOpaqueArray, IsInt64, HasLength,
-                 HasKeys, FunctionIs, IsSame, Compares, IsPresent, IsAbsent>;
+                 HasKeys, FunctionIs, IsSame, AreDistinct, Compares, IsPresent, IsAbsent>;
 
 struct Guard {
   SourcePtr source;

@@ -107,18 +107,19 @@ class GuardSet {
   };
   struct Step {
     enum class Kind : uint8_t {
-      kRead,    // slots[slot] = source
-      kStatic,  // the static slots and the guards on them
-      kCheck,   // predicate of guard `index` on slots[slot]
-      kSame,    // slots[slot] is the object that the other slot of guard `index` holds
-      kArray,   // the same, for IsArray
-      kPacked,  // kRead of an argument, kArray, its dims to symbols[index + axis]; when it must be
-                // in C order without axes of size 1
-      kType,    // the same as kCheck, for HasType
-      kSymbol,  // symbols[index] from slots[slot]
-      kDim,     // the same, of a dim
-      kSize,    // size guard `index`
-      kEqual,   // size guard `index`: symbols[slot] == symbols[other]
+      kRead,     // slots[slot] = source
+      kStatic,   // the static slots and the guards on them
+      kCheck,    // predicate of guard `index` on slots[slot]
+      kRelated,  // what slots[slot] and the other slots of guard `index` hold is one object, or
+                 // are as many objects (IsSame, AreDistinct)
+      kArray,    // the same, for IsArray
+      kPacked,   // kRead of an argument, kArray, its dims to symbols[index + axis]; when it must be
+                 // in C order without axes of size 1
+      kType,     // the same as kCheck, for HasType
+      kSymbol,   // symbols[index] from slots[slot]
+      kDim,      // the same, of a dim
+      kSize,     // size guard `index`
+      kEqual,    // size guard `index`: symbols[slot] == symbols[other]
     } kind = Kind::kRead;
     bool writeable = false;  // kArray, kPacked: the program stores to it
     uint8_t axis = 0;
@@ -144,13 +145,14 @@ class GuardSet {
   void emit_guard(uint32_t guard, const std::vector<Symbol>& symbols);
   bool emit_packed(uint32_t guard, const std::vector<Symbol>& symbols);
   bool check_packed(const Step& step, PyObject* object, int64_t* symbols) const;
+  bool check_related(uint32_t guard, PyObject* const* slots) const;
   bool check_static(const CallInputs& inputs, PyObject** slots);
   BorrowedRef read_slot(uint32_t slot, const CallInputs& inputs, PyObject* const* slots) const;
 
   std::vector<Guard> guards_;
-  std::vector<uint32_t> guard_slots_;   // by guard
-  std::vector<uint32_t> guard_others_;  // by guard: slot of IsSame's other source
-  std::vector<bool> guard_writeable_;   // by guard
+  std::vector<uint32_t> guard_slots_;                // by guard
+  std::vector<std::vector<uint32_t>> guard_others_;  // by guard: slots of its other sources
+  std::vector<bool> guard_writeable_;                // by guard
   std::vector<Slot> slots_;
   std::vector<bool> read_emitted_, symbol_emitted_;  // by slot, symbol; while steps_ is built
   std::vector<Step> steps_;

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "numlift/py/ref.h"
@@ -32,17 +33,24 @@ class Source {
     kClosure,  // content of cell `index` of parent's __closure__; no parent: of the called function
     kCell,     // that cell itself
     kCellContent,  // content of the cell that parent reads
-    kPart,         // what an exact bound method or a function is made of: Part `index`
+    kPart,         // what an exact bound method, a function or an instance is made of: Part `index`
     kAttribute,    // parent.name, only where reading it runs no user code: a module's dict; an
-                 // instance's dict, else its type's attribute as the class holds it (not bound); a
-                 // type's likewise
+                   // instance's slot or dict, else its type's attribute as the class holds it (not
+                   // bound); a type's likewise
     kTypeAttribute,  // what the type that parent reads holds under `name`: as special methods are
                      // found, past the metaclass
     kItem,           // parent[index] of an exact tuple or list
     kDictItem,       // parent[object] of an exact dict
     kConstant,       // `object` itself: always there, never guarded
   };
-  enum class Part : uint8_t { kMethodSelf, kMethodFunction, kDefaults, kKeywordDefaults };
+  // kInstanceDict: of an instance, null where CPython has not made one.
+  enum class Part : uint8_t {
+    kMethodSelf,
+    kMethodFunction,
+    kDefaults,
+    kKeywordDefaults,
+    kInstanceDict
+  };
   Kind kind = Kind::kConstant;
   SourcePtr parent;
   int64_t index = 0;
@@ -69,5 +77,11 @@ class Source {
   // "x", "np.sin", "self.weights[0]", "closure dt"
   std::string text() const;
 };
+
+// Attributes of its instances are found as object.__getattribute__ finds them, first or alone.
+bool finds_generically(PyTypeObject* type);
+// What the slot (`__slots__`) that `descriptor` stands for holds in `owner`, null when it is unset;
+// nullopt when `descriptor` (may be null) is no such slot of it.
+std::optional<BorrowedRef> slot_of_instance(PyObject* descriptor, BorrowedRef owner);
 
 }  // namespace numlift::guards

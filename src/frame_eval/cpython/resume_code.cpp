@@ -111,6 +111,17 @@ void advance(const Instruction& instruction, bool jump, std::vector<bool>* stack
 
 }  // namespace
 
+namespace {
+
+bool drops_result(const Bytecode& bytecode, const InstructionUnit& unit) {
+  const auto& instructions = bytecode.instructions;
+  const Instr op = instructions[static_cast<size_t>(unit.end - 1)].op;
+  const bool is_call = op == Instr::kCall || op == Instr::kCallKw || op == Instr::kCallFunctionEx;
+  return is_call && instructions[static_cast<size_t>(unit.end)].op == Instr::kPopTop;
+}
+
+}  // namespace
+
 InstructionUnit unit_at(const Bytecode& bytecode, int32_t index) {
   int32_t end = index + 1;
   if (bytecode.instructions[static_cast<size_t>(index)].op == Instr::kKwNames) ++end;
@@ -438,7 +449,14 @@ std::vector<SuspendedFrame> ResumeBuilder::run_unit(const SuspendedFrame& at_uni
     std::vector<bool> passed = stack;
     advance(last, false, &passed);
     if (last.op == Instr::kLoadFastAndClear) passed.back() = was_set;
-    add_after(unit.end, std::move(passed));
+    int32_t next = unit.end;
+    if (drops_result(original_, unit)) {
+      // A value that nobody wants goes at once, not when the next program has run.
+      add(Instr::kPopTop);
+      passed.pop_back();
+      ++next;
+    }
+    add_after(next, std::move(passed));
     leave(after.back(), after.size() - 1, leave_function);
   }
   if (last.target != kNoTarget) {

@@ -5,6 +5,8 @@
 #include "numlift/py/py_error.h"
 #include "symbolic/calls.h"
 #include "symbolic/containers.h"
+#include "symbolic/enums.h"
+#include "symbolic/instances.h"
 #include "symbolic/named_tuples.h"
 #include "symbolic/numpy_calls.h"
 #include "symbolic/pure.h"
@@ -37,16 +39,16 @@ Sym built_in_method(const Sym& self, BorrowedRef name) {
   return std::make_shared<MethodValue>(self, nullptr, Ref::create(name));
 }
 
-// Borrowed; null when the instance has no dict or no such item.
-BorrowedRef instance_item(BorrowedRef object, BorrowedRef name) {
-  PyObject** dict = _PyObject_GetDictPtr(object.get());
-  if (dict == nullptr || *dict == nullptr) return {};
-  PyObject* found = PyDict_GetItemWithError(*dict, name.get());
-  if (found == nullptr) PyErr_Clear();
-  return found;
-}
+bool is_c_class(const PyTypeObject* type) { return (type->tp_flags & Py_TPFLAGS_HEAPTYPE) == 0; }
 
 bool is_data_descriptor(BorrowedRef raw) { return raw.type()->tp_descr_set != nullptr; }
+
+// Of an instance from outside; one made in the frame has nothing else than the trace put there.
+void guard_absent(Interpreter& interpreter, const Sym& owner, BorrowedRef name) {
+  if (is_own_attribute_traced(owner, name)) return;
+  interpreter.tracer.guard(Source::attribute(source_of(owner), name), guards::IsAbsent{},
+                           "it is asked for at " + interpreter.location_text());
+}
 
 // Numbers in these modules are constants of nature; elsewhere a module's numbers are run-time
 // inputs.
@@ -60,6 +62,10 @@ bool has_constant_numbers(BorrowedRef module) {
 
 Sym module_attribute(Interpreter& interpreter, const Sym& owner, BorrowedRef name) {
   BorrowedRef module = object_of(owner);
+  if (auto changed = interpreter.changed_global(PyModule_GetDict(module.get()), name)) {
+    if (*changed) return *changed;
+    no_attribute(owner, name);
+  }
   PyObject* found = PyDict_GetItemWithError(PyModule_GetDict(module.get()), name);
   if (found == nullptr) {
     PyErr_Clear();
@@ -90,6 +96,11 @@ Sym class_attribute(Interpreter& interpreter, const Sym& owner, BorrowedRef name
     unsupported_attribute(owner, name);
   }
   PyObject* raw = _PyType_Lookup(type, name);
+  if (raw != nullptr && (Py_TYPE(raw) == &PyClassMethodDescr_Type ||
+                         (Py_TYPE(raw) == &PyStaticMethod_Type && is_c_class(type)))) {
+    real_object(interpreter, owner, "a method of it is used");
+    return built_in_method(owner, name);
+  }
   if (raw == nullptr) {
     if (meta != nullptr) unsupported_attribute(owner, name);
     no_attribute(owner, name);
@@ -99,14 +110,15 @@ Sym class_attribute(Interpreter& interpreter, const Sym& owner, BorrowedRef name
   return bind_attribute(interpreter, value, nullptr, owner);
 }
 
-Sym instance_attribute(Interpreter& interpreter, const Sym& owner, BorrowedRef name) {
+// Null: it has none.
+Sym find_instance_attribute(Interpreter& interpreter, const Sym& owner, BorrowedRef name) {
   BorrowedRef object = object_of(owner);
   PyTypeObject* type = object.type();
-  if (type->tp_getattro != PyObject_GenericGetAttr) unsupported_attribute(owner, name);
   type_of(interpreter, owner);
   BorrowedRef raw = _PyType_Lookup(type, name);
+  const bool is_slot = guards::slot_of_instance(raw.get(), object).has_value();
   // One that can only be set does not hide the instance's own attribute.
-  if (raw && is_data_descriptor(raw) && raw.type()->tp_descr_get != nullptr) {
+  if (raw && is_data_descriptor(raw) && !is_slot && raw.type()->tp_descr_get != nullptr) {
     if (PyFunction_Check(object.get())) {
       Ref value = must(PyObject_GetAttr(object, name));
       if (PyUnicode_CheckExact(value.get())) {
@@ -116,18 +128,37 @@ Sym instance_attribute(Interpreter& interpreter, const Sym& owner, BorrowedRef n
       unsupported_attribute(owner, name);
     }
     // The class is fixed by the guard on the instance's type.
-    Sym descriptor = interpreter.tracer.outside(
-        Ref::create(raw), Source::type_attribute(Source::constant(as_object(type)), name));
-    return bind_attribute(interpreter, descriptor, owner, interpreter.object(as_object(type)));
+    return bind_attribute(interpreter, class_member(interpreter, as_object(type), name), owner,
+                          interpreter.object(as_object(type)));
   }
-  // The source reads the instance's dict first, then the class: it guards both.
-  auto source = Source::attribute(source_of(owner), name);
-  if (BorrowedRef own = instance_item(object, name)) {
-    return interpreter.tracer.outside(Ref::create(own), source);
+  if (Sym own = own_attribute(interpreter, owner, name)) return own;
+  if (!raw || is_slot) return nullptr;
+  // Of an object from outside the source reads the object first, then the class: it guards both.
+  const Sym of_class =
+      is_own_attribute_traced(owner, name)
+          ? class_member(interpreter, as_object(type), name)
+          : interpreter.tracer.outside(Ref::create(raw), Source::attribute(source_of(owner), name));
+  return bind_attribute(interpreter, of_class, owner, interpreter.object(as_object(type)));
+}
+
+Sym instance_attribute(Interpreter& interpreter, const Sym& owner, BorrowedRef name) {
+  PyTypeObject* type = object_of(owner).type();
+  const bool is_of_python = PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE);
+  if (!guards::finds_generically(type) ||
+      (is_of_python && !has_objects_method(interpreter, as_object(type), "__getattribute__"))) {
+    if (Sym found =
+            special_method(interpreter, owner, "__getattribute__", {interpreter.object(name)})) {
+      return found;
+    }
+    unsupported_attribute(owner, name);
   }
-  if (!raw) no_attribute(owner, name);
-  Sym value = interpreter.tracer.outside(Ref::create(raw), source);
-  return bind_attribute(interpreter, value, owner, interpreter.object(as_object(type)));
+  if (Sym found = find_instance_attribute(interpreter, owner, name)) return found;
+  guard_absent(interpreter, owner, name);
+  if (is_of_python) {
+    if (Sym made = special_method(interpreter, owner, "__getattr__", {interpreter.object(name)}))
+      return made;
+  }
+  no_attribute(owner, name);
 }
 
 // Attributes of str, int, dtype, … that are constants: read for real.
@@ -141,7 +172,7 @@ Sym constant_attribute(Interpreter& interpreter, const Sym& owner, BorrowedRef n
   if (PyCFunction_Check(value.get()) || Py_TYPE(value.get())->tp_call == nullptr ||
       PyType_Check(value.get())) {
     if (PyCFunction_Check(value.get())) return built_in_method(owner, name);
-    if (is_pure(value) || PyType_Check(value.get()) ||
+    if (is_pure(value) || PyType_Check(value.get()) || is_immutable(value) ||
         is_numpy_value(interpreter.tracer.constant(value))) {
       return interpreter.tracer.constant(std::move(value));
     }
@@ -165,26 +196,43 @@ Sym object_attribute(Interpreter& interpreter, const Sym& owner, BorrowedRef nam
   BorrowedRef object = object_of(owner);
   if (PyModule_CheckExact(object.get())) return module_attribute(interpreter, owner, name);
   if (is_number_info(object)) return constant_attribute(interpreter, owner, name);
+  if (is_enum_class(object)) {
+    if (Sym member = enum_class_attribute(interpreter, owner, name)) return member;
+  }
+  if (is_enum_member(object)) {
+    if (Sym value = enum_member_attribute(interpreter, owner, name)) return value;
+    return instance_attribute(interpreter, owner, name);
+  }
   if (PyType_Check(object.get())) return class_attribute(interpreter, owner, name);
-  if (is_list(owner) || is_dict(owner) || is_tuple(owner)) {
+  if (is_list(owner) || is_dict(owner) || is_tuple(owner) || is_set(owner)) {
     if (has_container_method(owner, utf8_text(name))) return built_in_method(owner, name);
     unsupported_attribute(owner, name);
   }
-  if (is_pure(object)) return constant_attribute(interpreter, owner, name);
+  if (is_pure(object) || (!owner->source && is_immutable(object)))
+    return constant_attribute(interpreter, owner, name);
   return instance_attribute(interpreter, owner, name);
 }
 
 }  // namespace
 
-Sym type_attribute(Interpreter& interpreter, const Sym& owner, BorrowedRef name) {
-  Ref type = type_of(interpreter, owner);
-  PyObject* raw = _PyType_Lookup(reinterpret_cast<PyTypeObject*>(type.get()), name);
-  auto source = Source::type_attribute(Source::constant(type), name);
+Sym generic_attribute(Interpreter& interpreter, const Sym& owner, BorrowedRef name) {
+  if (Sym found = find_instance_attribute(interpreter, owner, name)) return found;
+  no_attribute(owner, name);
+}
+
+Sym class_member(Interpreter& interpreter, BorrowedRef cls, BorrowedRef name) {
+  PyObject* raw = _PyType_Lookup(reinterpret_cast<PyTypeObject*>(cls.get()), name);
+  auto source = Source::type_attribute(Source::constant(cls), name);
   if (raw == nullptr) {
-    interpreter.tracer.guard(source, guards::IsAbsent{}, "the class has no such method");
+    interpreter.tracer.guard(source, guards::IsAbsent{}, "the class has no such member");
     return nullptr;
   }
   return interpreter.tracer.outside(Ref::create(raw), source);
+}
+
+Sym type_attribute(Interpreter& interpreter, const Sym& owner, BorrowedRef name) {
+  Ref type = type_of(interpreter, owner);
+  return class_member(interpreter, type, name);
 }
 
 Sym bind_attribute(Interpreter& interpreter, const Sym& raw, const Sym& instance,
@@ -217,6 +265,11 @@ Sym bind_attribute(Interpreter& interpreter, const Sym& raw, const Sym& instance
   if (!instance && (type == &PyMethodDescr_Type || type == &PyWrapperDescr_Type ||
                     type == &PyGetSetDescr_Type || type == &PyMemberDescr_Type)) {
     return raw;
+  }
+  // super().__init__, super().__setattr__
+  if (type == &PyWrapperDescr_Type && instance && instance->kind == SymKind::kObject &&
+      reinterpret_cast<PyDescrObject*>(object.get())->d_type == &PyBaseObject_Type) {
+    return std::make_shared<MethodValue>(instance, raw, Ref());
   }
   // np.add.reduce: bound to a NumPy function, which is the same in every call.
   if (type == &PyMethodDescr_Type && instance && instance->kind == SymKind::kObject &&
@@ -294,12 +347,12 @@ bool says_its_class(const Sym& value) {
 }
 
 Sym get_attribute(Interpreter& interpreter, const Sym& owner, BorrowedRef name) {
-  if (is_numpy_value(owner)) return numpy_get_attribute(interpreter.tracer, owner, name);
   const std::string text = utf8_text(name);
   if (text == "__class__") {
     if (says_its_class(owner)) unsupported_attribute(owner, name);
     return interpreter.object(type_of(interpreter, owner));
   }
+  if (is_numpy_value(owner)) return numpy_get_attribute(interpreter.tracer, owner, name);
   switch (owner->kind) {
     case SymKind::kObject:
       return object_attribute(interpreter, owner, name);
@@ -312,7 +365,7 @@ Sym get_attribute(Interpreter& interpreter, const Sym& owner, BorrowedRef name) 
       return number_method(interpreter, owner, name);
     case SymKind::kTuple:
       if (as<SequenceValue>(owner).named_tuple_class) {
-        if (Sym field = named_tuple_field(interpreter, owner, name)) return field;
+        if (Sym found = named_tuple_attribute(interpreter, owner, name)) return found;
       }
       [[fallthrough]];
     case SymKind::kList:
@@ -349,10 +402,27 @@ Sym get_attribute(Interpreter& interpreter, const Sym& owner, BorrowedRef name) 
 
 void set_attribute(Interpreter& interpreter, const Sym& owner, BorrowedRef name, const Sym& value) {
   if (is_numpy_value(owner)) {
+    if (!value) unsupported_attribute(owner, name);
     numpy_set_attribute(interpreter.tracer, owner, name, value);
     return;
   }
-  store_outside_attribute(interpreter, owner, name, value);
+  if (owner->kind == SymKind::kObject && !PyType_Check(object_of(owner).get())) {
+    BorrowedRef object = object_of(owner);
+    if (PyModule_CheckExact(object.get())) {
+      real_object(interpreter, owner, "an attribute of it is set");
+      store_global(interpreter, PyModule_GetDict(object.get()), name, value);
+      return;
+    }
+    const char* method = value ? "__setattr__" : "__delattr__";
+    if (!has_objects_method(interpreter, type_of(interpreter, owner), method)) {
+      std::vector<Sym> arguments{interpreter.object(name)};
+      if (value) arguments.push_back(value);
+      if (special_method(interpreter, owner, method, std::move(arguments))) return;
+      throw_break("attribute_set",
+                  fmt::format("attribute '{}' of a {} is set", utf8_text(name), type_name(owner)));
+    }
+  }
+  set_own_attribute(interpreter, owner, name, value);
 }
 
 std::optional<bool> has_attribute(Interpreter& interpreter, const Sym& owner, BorrowedRef name) {
@@ -371,6 +441,17 @@ std::optional<bool> has_attribute(Interpreter& interpreter, const Sym& owner, Bo
     return _PyType_Lookup(type, name) != nullptr;
   }
   BorrowedRef object = object_of(owner);
+  if (as<ObjectValue>(owner).differs() && !PyModule_Check(object.get()) &&
+      !PyType_Check(object.get()) && object.type()->tp_getattro == PyObject_GenericGetAttr) {
+    PyObject* raw = _PyType_Lookup(object.type(), name);
+    if (raw != nullptr && is_data_descriptor(raw) && !guards::slot_of_instance(raw, object))
+      return std::nullopt;
+    if (find_instance_attribute(interpreter, owner, name)) return true;
+    guard_absent(interpreter, owner, name);
+    return !has_objects_method(interpreter, as_object(object.type()), "__getattr__")
+               ? std::nullopt
+               : std::optional(false);
+  }
   auto source = Source::attribute(source_of(owner), name);
   bool present;
   if (PyModule_CheckExact(object.get())) {
@@ -381,8 +462,10 @@ std::optional<bool> has_attribute(Interpreter& interpreter, const Sym& owner, Bo
     if (!present && PyDict_Contains(dict, hook.get()) == 1) return std::nullopt;
   } else if (!PyType_Check(object.get()) && object.type()->tp_getattro == PyObject_GenericGetAttr) {
     type_of(interpreter, owner);
-    if (PyObject* raw = _PyType_Lookup(object.type(), name); raw && is_data_descriptor(raw))
+    if (PyObject* raw = _PyType_Lookup(object.type(), name);
+        raw && is_data_descriptor(raw) && !guards::slot_of_instance(raw, object)) {
       return std::nullopt;
+    }
     present = static_cast<bool>(source->read_from(object, {}));
   } else {
     return std::nullopt;

@@ -10,7 +10,12 @@ Sym get_attribute(Interpreter& interpreter, const Sym& owner, BorrowedRef name);
 void set_attribute(Interpreter& interpreter, const Sym& owner, BorrowedRef name, const Sym& value);
 // Has it the attribute? For hasattr() and getattr() with a default; nullopt: cannot be told.
 std::optional<bool> has_attribute(Interpreter& interpreter, const Sym& owner, BorrowedRef name);
-// The attribute of `owner`'s class as the class holds it, with its source; null when there is none.
+// object.__getattribute__(owner, name), for an instance of a Python class.
+Sym generic_attribute(Interpreter& interpreter, const Sym& owner, BorrowedRef name);
+// What a class (or the classes that it is derived from) holds under the name, with its source; null
+// when there is none.
+Sym class_member(Interpreter& interpreter, BorrowedRef cls, BorrowedRef name);
+// The same for the class of `owner`.
 Sym type_attribute(Interpreter& interpreter, const Sym& owner, BorrowedRef name);
 // What reading a class's raw attribute through an instance (or a class) gives.
 Sym bind_attribute(Interpreter& interpreter, const Sym& raw, const Sym& instance,

@@ -4,6 +4,7 @@
 #include "symbolic/attributes.h"
 #include "symbolic/builtins.h"
 #include "symbolic/containers.h"
+#include "symbolic/enums.h"
 #include "symbolic/iterators.h"
 #include "symbolic/numpy_calls.h"
 #include "symbolic/operators.h"
@@ -68,7 +69,7 @@ Sym py_number(Interpreter& interpreter, const CallArguments& arguments) {
   ArgumentReader read(type->tp_name, arguments);
   read.expect(0, 2);
   if (read.count() == 1) {
-    const Sym& value = read[0];
+    const Sym value = enum_number(interpreter, read[0]);
     if (type == &PyBool_Type) {
       if (value->kind != SymKind::kScalar && !is_numpy_value(value)) {
         return interpreter.boolean(truth(interpreter, value));
@@ -115,8 +116,7 @@ Sym py_list(Interpreter& interpreter, const CallArguments& arguments) {
 Sym py_set(Interpreter& interpreter, const CallArguments& arguments) {
   ArgumentReader read("set", arguments);
   read.expect(0, 1);
-  return make_set(interpreter,
-                  read.count() ? collect_unordered(interpreter, read[0]) : std::vector<Sym>{});
+  return read.count() ? set_of(interpreter, read[0]) : make_set(interpreter, {});
 }
 
 Sym py_dict(Interpreter& interpreter, const CallArguments& arguments) {
@@ -124,11 +124,11 @@ Sym py_dict(Interpreter& interpreter, const CallArguments& arguments) {
   auto dict = std::make_shared<DictValue>();
   if (!arguments.positional.empty()) {
     for (const auto& [key, value] : collect_pairs(interpreter, arguments.positional[0])) {
-      dict_set(interpreter, *dict, key, value);
+      dict_set(interpreter, dict, key, value);
     }
   }
   for (const auto& [name, value] : arguments.keywords) {
-    dict_set(interpreter, *dict, interpreter.object(name), value);
+    dict_set(interpreter, dict, interpreter.object(name), value);
   }
   return dict;
 }

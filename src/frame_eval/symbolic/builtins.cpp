@@ -10,9 +10,12 @@
 #include "symbolic/calls.h"
 #include "symbolic/containers.h"
 #include "symbolic/iterators.h"
+#include "symbolic/named_tuples.h"
 #include "symbolic/numpy_calls.h"
 #include "symbolic/operators.h"
+#include "symbolic/polyfills.h"
 #include "symbolic/pure.h"
+#include "symbolic/pure_calls.h"
 #include "symbolic/python_scalars.h"
 #include "symbolic/sorting.h"
 #include "symbolic/special_methods.h"
@@ -61,6 +64,9 @@ BuiltinHandler find_builtin(BorrowedRef callable) {
     for (const auto& [module, name, handler] : entries) {
       if (BorrowedRef object = known_object(module, name)) table->emplace(object.get(), handler);
     }
+    Ref tuple_new =
+        checked(PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyTuple_Type), "__new__"));
+    table->emplace(tuple_new.get(), new_tuple);
     return table.release();
   }();
   const auto found = handlers->find(callable.get());
@@ -103,15 +109,9 @@ Sym call_constant_method(Interpreter& interpreter, const Sym& self, BorrowedRef 
     check_status(PyDict_SetItem(keywords.get(), keyword.get(), real(value).get()));
   }
   Ref result = must(PyObject_Call(method.get(), positional.get(), keywords.get()));
-  if (PyList_CheckExact(result.get())) {
-    std::vector<Sym> items;
-    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(result.get()); ++i) {
-      items.push_back(interpreter.object(PyList_GET_ITEM(result.get(), i)));
-    }
-    return make_list(std::move(items));
-  }
-  if (!is_pure(result)) break_off(self);
-  return interpreter.tracer.constant(std::move(result));
+  Sym value = value_from_real(interpreter, std::move(result));
+  if (!value) break_off(self);
+  return value;
 }
 
 namespace {
@@ -182,15 +182,34 @@ Sym py_issubclass(Interpreter& interpreter, const CallArguments& arguments) {
   return interpreter.boolean(is_subclass(interpreter, *type, read[1]));
 }
 
+// The argument that names an attribute, interned.
+Ref attribute_name(Interpreter& interpreter, const char* function, const Sym& value) {
+  auto name = pure_constant(interpreter, value, "the name of an attribute");
+  if (!name || !PyUnicode_CheckExact(name->get()))
+    throw_break("unsupported_value", fmt::format("{}() with such a name", function));
+  PyObject* interned = name->release();
+  PyUnicode_InternInPlace(&interned);
+  return Ref::steal(interned);
+}
+
+Sym py_setattr(Interpreter& interpreter, const CallArguments& arguments) {
+  ArgumentReader read("setattr", arguments);
+  read.expect(3, 3);
+  set_attribute(interpreter, read[0], attribute_name(interpreter, "setattr", read[1]), read[2]);
+  return interpreter.none();
+}
+
+Sym py_delattr(Interpreter& interpreter, const CallArguments& arguments) {
+  ArgumentReader read("delattr", arguments);
+  read.expect(2, 2);
+  set_attribute(interpreter, read[0], attribute_name(interpreter, "delattr", read[1]), nullptr);
+  return interpreter.none();
+}
+
 Sym py_getattr(Interpreter& interpreter, const CallArguments& arguments) {
   ArgumentReader read("getattr", arguments);
   read.expect(2, 3);
-  auto name = pure_constant(interpreter, read[1], "the name of an attribute");
-  if (!name || !PyUnicode_CheckExact(name->get()))
-    throw_break("unsupported_value", "getattr() with such a name");
-  PyObject* interned = name->release();
-  PyUnicode_InternInPlace(&interned);
-  Ref key = Ref::steal(interned);
+  const Ref key = attribute_name(interpreter, "getattr", read[1]);
   if (read.count() == 3) {
     auto present = has_attribute(interpreter, read[0], key);
     if (!present) throw_break("unsupported_value", "getattr() of a " + type_name(read[0]));
@@ -202,10 +221,8 @@ Sym py_getattr(Interpreter& interpreter, const CallArguments& arguments) {
 Sym py_hasattr(Interpreter& interpreter, const CallArguments& arguments) {
   ArgumentReader read("hasattr", arguments);
   read.expect(2, 2);
-  auto name = pure_constant(interpreter, read[1], "the name of an attribute");
-  if (!name || !PyUnicode_CheckExact(name->get()))
-    throw_break("unsupported_value", "hasattr() with such a name");
-  auto present = has_attribute(interpreter, read[0], *name);
+  auto present =
+      has_attribute(interpreter, read[0], attribute_name(interpreter, "hasattr", read[1]));
   if (!present) throw_break("unsupported_value", "hasattr() of a " + type_name(read[0]));
   return interpreter.boolean(*present);
 }
@@ -338,7 +355,11 @@ Sym py_divmod(Interpreter& interpreter, const CallArguments& arguments) {
 
 Sym py_pow(Interpreter& interpreter, const CallArguments& arguments) {
   ArgumentReader read("pow", arguments);
-  if (read.count() == 3) throw_break("unsupported_call", "pow() with a modulus");
+  if (read.count() == 3) {
+    Sym power = call_pure_function(interpreter, known_object("builtins", "pow"), arguments);
+    if (!power) throw_break("unsupported_call", "pow() with a modulus");
+    return power;
+  }
   read.expect(2, 2);
   return binary_operation(interpreter, kNbPower, false, read[0], read[1]);
 }
@@ -354,7 +375,9 @@ Sym py_callable(Interpreter& interpreter, const CallArguments& arguments) {
 
 Sym py_iter(Interpreter& interpreter, const CallArguments& arguments) {
   ArgumentReader read("iter", arguments);
-  if (read.count() == 2) throw_break("unsupported_call", "iter() with a sentinel");
+  if (read.count() == 2) {
+    return call_polyfill(interpreter, known_object("builtins", "iter"), "builtins.iter", arguments);
+  }
   read.expect(1, 1);
   return make_iterator(interpreter, read[0]);
 }
@@ -385,6 +408,7 @@ Sym py_digits(Interpreter& interpreter, const CallArguments& arguments) {
   ArgumentReader read(kName, arguments);
   read.expect(1, 1);
   auto value = pure_constant(interpreter, concrete(interpreter, read[0], kName), kName);
+  if (!value) value = known_value(interpreter, read[0]);
   if (!value)
     throw_break("unsupported_value", fmt::format("{}() of a {}", kName, type_name(read[0])));
   return interpreter.tracer.constant(
@@ -402,6 +426,8 @@ void add_builtins(BuiltinEntries& entries) {
   add("issubclass", py_issubclass);
   add("getattr", py_getattr);
   add("hasattr", py_hasattr);
+  add("setattr", py_setattr);
+  add("delattr", py_delattr);
   add("abs", py_abs);
   add("min", py_extreme<true>);
   add("max", py_extreme<false>);

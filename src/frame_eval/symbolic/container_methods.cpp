@@ -27,12 +27,6 @@ struct MethodCall {
   }
   const Sym& operator[](size_t i) const { return arguments.positional[i]; }
   size_t count() const { return arguments.positional.size(); }
-  // The items of a list, dict, set that this method changes.
-  template <class T>
-  T& changed() const {
-    if (self->kind == SymKind::kObject) change_outside_container(interpreter, self, name + "()");
-    return as<T>(self);
-  }
 };
 
 using Method = Sym (*)(const MethodCall&);
@@ -70,50 +64,49 @@ Sym sequence_count(const MethodCall& call) {
   return call.interpreter.integer(count);
 }
 
-Sym list_append(const MethodCall& call) {
+Sym append_method(const MethodCall& call) {
   call.expect(1, 1);
-  auto& items = call.changed<SequenceValue>().items;
-  check_acyclic(call.self, call[0]);
-  items.push_back(call[0]);
+  list_append(call.interpreter, call.self, call[0]);
   return call.interpreter.none();
 }
 
-Sym list_extend(const MethodCall& call) {
+Sym extend_method(const MethodCall& call) {
   call.expect(1, 1);
-  auto& items = call.changed<SequenceValue>().items;
-  auto more = collect_items(call.interpreter, call[0]);
-  for (const Sym& item : more) check_acyclic(call.self, item);
-  items.insert(items.end(), more.begin(), more.end());
+  list_extend(call.interpreter, call.self, call[0]);
   return call.interpreter.none();
 }
 
-Sym list_insert(const MethodCall& call) {
+Sym insert_method(const MethodCall& call) {
   call.expect(2, 2);
-  auto& items = call.changed<SequenceValue>().items;
   const int64_t index = concrete_int(call.interpreter, call[0], "insert()");
   check_acyclic(call.self, call[1]);
-  items.insert(items.begin() + clamp_index(index, static_cast<int64_t>(items.size())), call[1]);
+  auto& items = as<SequenceValue>(open_for_change(call.interpreter, call.self)).items;
+  const int64_t place = clamp_index(index, static_cast<int64_t>(items.size()));
+  items.insert(items.begin() + place, call[1]);
+  if (call.self->kind == SymKind::kObject) {
+    record_method(call.interpreter, &PyList_Type, "insert",
+                  {call.self, call.interpreter.integer(place), call[1]});
+  }
   return call.interpreter.none();
 }
 
 Sym list_pop(const MethodCall& call) {
   call.expect(0, 1);
-  auto& items = call.changed<SequenceValue>().items;
-  const auto length = static_cast<int64_t>(items.size());
   int64_t index = call.count() ? concrete_int(call.interpreter, call[0], "pop()") : -1;
+  const auto items = sequence_items(call.interpreter, call.self);
+  const auto length = static_cast<int64_t>(items.size());
   if (index < 0) index += length;
   if (index < 0 || index >= length) throw_break("would_raise", "pop() index out of range");
-  Sym item = items[static_cast<size_t>(index)];
-  items.erase(items.begin() + index);
-  return item;
+  list_remove(call.interpreter, call.self, index);
+  return items[static_cast<size_t>(index)];
 }
 
-Sym list_remove(const MethodCall& call) {
+Sym remove_method(const MethodCall& call) {
   call.expect(1, 1);
-  auto& items = call.changed<SequenceValue>().items;
-  for (auto item = items.begin(); item != items.end(); ++item) {
-    if (equal_items(call.interpreter, *item, call[0])) {
-      items.erase(item);
+  const auto items = sequence_items(call.interpreter, call.self);
+  for (size_t i = 0; i < items.size(); ++i) {
+    if (equal_items(call.interpreter, items[i], call[0])) {
+      list_remove(call.interpreter, call.self, static_cast<int64_t>(i));
       return call.interpreter.none();
     }
   }
@@ -122,14 +115,15 @@ Sym list_remove(const MethodCall& call) {
 
 Sym list_reverse(const MethodCall& call) {
   call.expect(0, 0);
-  auto& items = call.changed<SequenceValue>().items;
+  auto items = sequence_items(call.interpreter, call.self);
   std::reverse(items.begin(), items.end());
+  list_assign(call.interpreter, call.self, std::move(items));
   return call.interpreter.none();
 }
 
 Sym list_clear(const MethodCall& call) {
   call.expect(0, 0);
-  call.changed<SequenceValue>().items.clear();
+  list_assign(call.interpreter, call.self, {});
   return call.interpreter.none();
 }
 
@@ -140,8 +134,9 @@ Sym list_copy(const MethodCall& call) {
 
 Sym list_sort(const MethodCall& call) {
   if (call.count() != 0) throw_break("would_raise", "sort() takes no positional arguments");
-  auto& list = call.changed<SequenceValue>();
-  list.items = sort_items(call.interpreter, list.items, call.arguments.keywords);
+  list_assign(call.interpreter, call.self,
+              sort_items(call.interpreter, sequence_items(call.interpreter, call.self),
+                         call.arguments.keywords));
   return call.interpreter.none();
 }
 
@@ -168,94 +163,49 @@ Sym dict_copy(const MethodCall& call) {
 
 Sym dict_pop(const MethodCall& call) {
   call.expect(1, 2);
-  auto& dict = call.changed<DictValue>();
   Sym found = find_in_dict(call.interpreter, call.self, call[0]);
   if (!found) {
     if (call.count() > 1) return call[1];
     throw_break("would_raise", "pop() of a key that is not there");
   }
-  dict_remove(call.interpreter, dict, call[0]);
+  dict_remove(call.interpreter, call.self, call[0]);
   return found;
 }
 
 Sym dict_popitem(const MethodCall& call) {
   call.expect(0, 0);
-  auto& dict = call.changed<DictValue>();
-  if (dict.items.empty()) throw_break("would_raise", "popitem() of an empty dict");
-  auto [key, value] = dict.items.back();
-  dict.items.pop_back();
+  const auto items = dict_items(call.interpreter, call.self);
+  if (items.empty()) throw_break("would_raise", "popitem() of an empty dict");
+  const auto& [key, value] = items.back();
+  dict_remove(call.interpreter, call.self, key);
   return make_tuple({key, value});
 }
 
 Sym dict_setdefault(const MethodCall& call) {
   call.expect(1, 2);
   if (Sym found = find_in_dict(call.interpreter, call.self, call[0])) return found;
-  auto& dict = call.changed<DictValue>();
   Sym value = call.count() > 1 ? call[1] : call.interpreter.none();
-  check_acyclic(call.self, value);
-  dict_set(call.interpreter, dict, call[0], value);
+  dict_set(call.interpreter, call.self, call[0], value);
   return value;
 }
 
 Sym dict_update(const MethodCall& call) {
   if (call.count() > 1) throw_break("would_raise", "update() with several arguments");
-  auto& dict = call.changed<DictValue>();
   if (call.count() == 1) {
     for (auto& [key, value] : collect_pairs(call.interpreter, call[0])) {
-      check_acyclic(call.self, value);
-      dict_set(call.interpreter, dict, key, value);
+      dict_set(call.interpreter, call.self, key, value);
     }
   }
   for (const auto& [key, value] : call.arguments.keywords) {
-    check_acyclic(call.self, value);
-    dict_set(call.interpreter, dict, call.interpreter.object(key), value);
+    dict_set(call.interpreter, call.self, call.interpreter.object(key), value);
   }
   return call.interpreter.none();
 }
 
-Sym dict_clear(const MethodCall& call) {
+Sym clear_dict(const MethodCall& call) {
   call.expect(0, 0);
-  call.changed<DictValue>().items.clear();
+  dict_clear(call.interpreter, call.self);
   return call.interpreter.none();
-}
-
-// ---- sets
-
-Sym set_add(const MethodCall& call) {
-  call.expect(1, 1);
-  auto& set = call.changed<SequenceValue>();
-  Sym item = constant_key(call.interpreter, call[0]);
-  if (!set_contains(call.interpreter, call.self, item)) set.items.push_back(item);
-  return call.interpreter.none();
-}
-
-Sym set_discard(const MethodCall& call) {
-  call.expect(1, 1);
-  auto& items = call.changed<SequenceValue>().items;
-  for (auto item = items.begin(); item != items.end(); ++item) {
-    if (equal_items(call.interpreter, *item, call[0])) {
-      items.erase(item);
-      return call.interpreter.none();
-    }
-  }
-  if (call.name == "remove") throw_break("would_raise", "remove() of an item that is not there");
-  return call.interpreter.none();
-}
-
-Sym set_update(const MethodCall& call) {
-  auto& set = call.changed<SequenceValue>();
-  for (const Sym& more : call.arguments.positional) {
-    for (const Sym& item : collect_unordered(call.interpreter, more)) {
-      Sym known = constant_key(call.interpreter, item);
-      if (!set_contains(call.interpreter, call.self, known)) set.items.push_back(known);
-    }
-  }
-  return call.interpreter.none();
-}
-
-Sym set_copy(const MethodCall& call) {
-  call.expect(0, 0);
-  return make_set(call.interpreter, collect_unordered(call.interpreter, call.self));
 }
 
 using Methods = std::map<std::string, Method, std::less<>>;
@@ -263,9 +213,9 @@ using Methods = std::map<std::string, Method, std::less<>>;
 const Methods* methods_of(const Sym& self) {
   static const Methods tuple{{"index", sequence_index}, {"count", sequence_count}};
   static const Methods list{
-      {"index", sequence_index}, {"count", sequence_count}, {"append", list_append},
-      {"extend", list_extend},   {"insert", list_insert},   {"pop", list_pop},
-      {"remove", list_remove},   {"reverse", list_reverse}, {"clear", list_clear},
+      {"index", sequence_index}, {"count", sequence_count}, {"append", append_method},
+      {"extend", extend_method}, {"insert", insert_method}, {"pop", list_pop},
+      {"remove", remove_method}, {"reverse", list_reverse}, {"clear", list_clear},
       {"copy", list_copy},       {"sort", list_sort}};
   static const Methods dict{{"get", dict_get},
                             {"keys", dict_view<DictView::Part::kKeys>},
@@ -276,26 +226,26 @@ const Methods* methods_of(const Sym& self) {
                             {"popitem", dict_popitem},
                             {"setdefault", dict_setdefault},
                             {"update", dict_update},
-                            {"clear", dict_clear}};
-  static const Methods set{{"add", set_add},        {"discard", set_discard},
-                           {"remove", set_discard}, {"update", set_update},
-                           {"copy", set_copy},      {"clear", list_clear}};
+                            {"clear", clear_dict}};
   if (is_tuple(self)) return &tuple;
   if (is_list(self)) return &list;
   if (is_dict(self)) return &dict;
-  if (self->kind == SymKind::kSet) return &set;
   return nullptr;
 }
 
 }  // namespace
 
 bool has_container_method(const Sym& self, const std::string& name) {
+  if (is_set(self)) return has_set_method(name);
   const Methods* methods = methods_of(self);
   return methods != nullptr && methods->contains(name);
 }
 
 Sym container_method(Interpreter& interpreter, const Sym& self, const std::string& name,
                      const CallArguments& arguments) {
+  if (is_set(self) && has_set_method(name)) {
+    return set_method(interpreter, self, name, arguments);
+  }
   const Methods* methods = methods_of(self);
   const auto found = methods ? methods->find(name) : Methods::const_iterator{};
   if (methods == nullptr || found == methods->end()) {

@@ -1,6 +1,5 @@
 #include "symbolic/containers.h"
 
-#include <algorithm>
 #include <unordered_set>
 
 #include "numlift/py/py_error.h"
@@ -38,14 +37,69 @@ SourcePtr container_source(const Sym& container) {
   return container->source ? container->source : Source::constant(object_of(container));
 }
 
-void guard_length(Interpreter& interpreter, const Sym& container, int64_t length) {
-  const auto source = container_source(container);
+void guard_type(Interpreter& interpreter, const Sym& container) {
   interpreter.tracer.guard(
-      source,
+      container_source(container),
       guards::HasType{Ref::create(reinterpret_cast<PyObject*>(object_of(container).type()))},
       "its type is used at " + interpreter.location_text());
-  interpreter.tracer.guard(source, guards::HasLength{length},
+}
+
+void guard_length(Interpreter& interpreter, const Sym& container, int64_t length) {
+  guard_type(interpreter, container);
+  interpreter.tracer.guard(container_source(container), guards::HasLength{length},
                            "its length is used at " + interpreter.location_text());
+}
+
+void check_size(Py_ssize_t size, int64_t limit, const char* what) {
+  if (size > limit) {
+    throw_break("too_long", fmt::format("the items of a {} of length {} are followed", what, size));
+  }
+}
+
+bool is_changed(const Sym& container) {
+  return container->kind == SymKind::kObject && as<ObjectValue>(container).state != nullptr;
+}
+
+// As the list was before the call.
+std::vector<Sym> outside_items(Interpreter& interpreter, const Sym& list) {
+  PyObject* real = object_of(list);
+  const Py_ssize_t length = PyList_GET_SIZE(real);
+  check_size(length, kMaxSequenceItems, "list");
+  guard_length(interpreter, list, length);
+  std::vector<Sym> items;
+  for (Py_ssize_t i = 0; i < length; ++i) {
+    items.push_back(interpreter.tracer.outside(Ref::create(PyList_GET_ITEM(real, i)),
+                                               Source::item(container_source(list), i)));
+  }
+  return items;
+}
+
+// Keys of user classes could run their __eq__ in a lookup.
+void check_keys(PyObject* dict) {
+  PyObject *key, *value;
+  Py_ssize_t position = 0;
+  while (PyDict_Next(dict, &position, &key, &value)) {
+    if (!is_pure(key) && !compares_by_identity(key)) {
+      throw_break("unsupported_value", "a dict with keys of user classes");
+    }
+  }
+}
+
+// As the dict was before the call.
+std::vector<std::pair<Sym, Sym>> outside_dict_items(Interpreter& interpreter, const Sym& dict) {
+  PyObject* real = object_of(dict);
+  check_size(PyDict_GET_SIZE(real), kMaxKeys, "dict");
+  check_keys(real);
+  interpreter.guard_key_order(container_source(dict), real);
+  std::vector<std::pair<Sym, Sym>> items;
+  PyObject *key, *value;
+  Py_ssize_t position = 0;
+  while (PyDict_Next(real, &position, &key, &value)) {
+    items.emplace_back(interpreter.object(key),
+                       interpreter.tracer.outside(Ref::create(value),
+                                                  Source::dict_item(container_source(dict), key)));
+  }
+  return items;
 }
 
 }  // namespace
@@ -58,7 +112,6 @@ bool same_key(BorrowedRef a, BorrowedRef b) {
   return equal == 1;
 }
 
-namespace {}  // namespace
 
 bool is_list(const Sym& value) {
   return value->kind == SymKind::kList || has_object_type(value, &PyList_Type);
@@ -74,20 +127,6 @@ bool is_tuple(const Sym& value) {
 bool is_dict(const Sym& value) {
   return value->kind == SymKind::kDict || has_object_type(value, &PyDict_Type);
 }
-bool is_set(const Sym& value) {
-  return value->kind == SymKind::kSet ||
-         (has_object_type(value, &PyFrozenSet_Type) && is_pure(object_of(value)));
-}
-
-namespace {
-
-void check_size(Py_ssize_t size, int64_t limit, const char* what) {
-  if (size > limit) {
-    throw_break("too_long", fmt::format("the items of a {} of length {} are followed", what, size));
-  }
-}
-
-}  // namespace
 
 std::optional<std::vector<Sym>> open_sequence(Interpreter& interpreter, const Sym& value) {
   if (value->kind == SymKind::kTuple || value->kind == SymKind::kList) {
@@ -104,15 +143,8 @@ std::optional<std::vector<Sym>> open_sequence(Interpreter& interpreter, const Sy
     return items;
   }
   if (has_object_type(value, &PyList_Type)) {
-    PyObject* list = object_of(value);
-    const Py_ssize_t length = PyList_GET_SIZE(list);
-    check_size(length, kMaxSequenceItems, "list");
-    guard_length(interpreter, value, length);
-    for (Py_ssize_t i = 0; i < length; ++i) {
-      items.push_back(interpreter.tracer.outside(Ref::create(PyList_GET_ITEM(list, i)),
-                                                 Source::item(container_source(value), i)));
-    }
-    return items;
+    if (is_changed(value)) return as<SequenceValue>(open_for_change(interpreter, value)).items;
+    return outside_items(interpreter, value);
   }
   return std::nullopt;
 }
@@ -132,15 +164,157 @@ std::vector<Sym> collect_items(Interpreter& interpreter, const Sym& value) {
 }
 
 std::vector<Sym> collect_unordered(Interpreter& interpreter, const Sym& value) {
-  if (value->kind == SymKind::kSet) return as<SequenceValue>(value).items;
-  if (is_set(value)) {
-    Ref items = must(PySequence_Tuple(object_of(value).get()));
-    return sequence_items(interpreter, interpreter.object(items));
-  }
-  return collect_items(interpreter, value);
+  return is_set(value) ? set_items(interpreter, value) : collect_items(interpreter, value);
 }
 
-Sym sequence_item(Interpreter& interpreter, const Sym& sequence, const Sym& key) {
+namespace {
+
+void set_entry(DictValue& dict, const Sym& key, const Sym& value) {
+  for (auto& [own, content] : dict.items) {
+    if (same_key(object_of(own), object_of(key))) {
+      content = value;
+      return;
+    }
+  }
+  check_size(static_cast<Py_ssize_t>(dict.items.size()), kMaxKeys, "dict");
+  dict.items.emplace_back(key, value);
+}
+
+bool remove_entry(DictValue& dict, const Sym& key) {
+  for (auto item = dict.items.begin(); item != dict.items.end(); ++item) {
+    if (same_key(object_of(item->first), object_of(key))) {
+      dict.items.erase(item);
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+const Sym& open_for_change(Interpreter& interpreter, const Sym& container) {
+  if (container->kind != SymKind::kObject) return container;
+  ObjectState& state = as<ObjectValue>(container).changed();
+  if (state.content) return state.content;
+  if (is_list(container)) {
+    std::vector<Sym> items = outside_items(interpreter, container);
+    items.insert(items.end(), state.appended.begin(), state.appended.end());
+    state.content = make_list(std::move(items));
+  } else {
+    NUMLIFT_CHECK(is_dict(container), "a {} is changed", type_name(container));
+    auto dict = std::make_shared<DictValue>();
+    dict->items = outside_dict_items(interpreter, container);
+    for (const auto& [key, value] : state.entries) {
+      if (value) {
+        set_entry(*dict, key, value);
+      } else {
+        remove_entry(*dict, key);
+      }
+    }
+    state.content = std::move(dict);
+  }
+  return state.content;
+}
+
+// ---------------------------------------------------------------- lists
+
+void list_append(Interpreter& interpreter, const Sym& list, const Sym& item) {
+  if (list->kind == SymKind::kList) {
+    check_acyclic(list, item);
+    as<SequenceValue>(list).items.push_back(item);
+    return;
+  }
+  guard_type(interpreter, list);
+  ObjectState& state = as<ObjectValue>(list).changed();
+  if (state.content) {
+    as<SequenceValue>(state.content).items.push_back(item);
+  } else {
+    state.appended.push_back(item);
+  }
+  record_method(interpreter, &PyList_Type, "append", {list, item});
+}
+
+void list_extend(Interpreter& interpreter, const Sym& list, const Sym& more) {
+  if (auto items = open_sequence(interpreter, more)) {
+    for (const Sym& item : *items) list_append(interpreter, list, item);
+    return;
+  }
+  // What the iterator runs sees the list grow.
+  auto iterator = make_iterator(interpreter, more);
+  while (Sym item = iterator->next(interpreter.tracer)) list_append(interpreter, list, item);
+}
+
+namespace {
+
+int64_t index_in(Interpreter& interpreter, const Sym& key, size_t length, const char* what) {
+  int64_t index = concrete_int(interpreter, key, "index into a list");
+  if (index < 0) index += static_cast<int64_t>(length);
+  if (index < 0 || index >= static_cast<int64_t>(length))
+    throw_break("would_raise", fmt::format("list {} index out of range", what));
+  return index;
+}
+
+}  // namespace
+
+void list_set(Interpreter& interpreter, const Sym& list, const Sym& key, const Sym& value) {
+  auto& items = as<SequenceValue>(open_for_change(interpreter, list)).items;
+  check_acyclic(list, value);
+  if (key->kind == SymKind::kSlice || has_object_type(key, &PySlice_Type)) {
+    auto real = interpreter.tracer.as_deep_constant(
+        key, "slice of a list at " + interpreter.location_text());
+    Py_ssize_t start, stop, step;
+    if (!real || PySlice_Unpack(real->get(), &start, &stop, &step) < 0) {
+      PyErr_Clear();
+      throw_break("unsupported_value", "assignment to such a slice of a list");
+    }
+    const auto more = collect_items(interpreter, value);
+    const Py_ssize_t count =
+        PySlice_AdjustIndices(static_cast<Py_ssize_t>(items.size()), &start, &stop, step);
+    if (step == 1) {
+      const auto first = items.begin() + start;
+      items.erase(first, first + count);
+      items.insert(items.begin() + start, more.begin(), more.end());
+    } else {
+      if (static_cast<size_t>(count) != more.size()) {
+        throw_break("would_raise", "assignment of another number of items to a slice with a step");
+      }
+      for (Py_ssize_t i = 0; i < count; ++i)
+        items[static_cast<size_t>(start + i * step)] = more[static_cast<size_t>(i)];
+    }
+    if (list->kind == SymKind::kObject) {
+      record_method(interpreter, &PyList_Type, "__setitem__",
+                    {list, interpreter.object(*real), make_list(more)});
+    }
+    return;
+  }
+  const int64_t index = index_in(interpreter, key, items.size(), "assignment");
+  items[static_cast<size_t>(index)] = value;
+  if (list->kind == SymKind::kObject) {
+    const Sym place = interpreter.integer(index);
+    record_item(interpreter, &PyList_Type, object_of(place), {list, place, value});
+  }
+}
+
+void list_remove(Interpreter& interpreter, const Sym& list, int64_t index) {
+  auto& items = as<SequenceValue>(open_for_change(interpreter, list)).items;
+  items.erase(items.begin() + index);
+  if (list->kind == SymKind::kObject) {
+    record_method(interpreter, &PyList_Type, "__delitem__", {list, interpreter.integer(index)});
+  }
+}
+
+void list_assign(Interpreter& interpreter, const Sym& list, std::vector<Sym> items) {
+  auto& own = as<SequenceValue>(open_for_change(interpreter, list)).items;
+  own = items;
+  if (list->kind == SymKind::kObject) {
+    const Sym all = interpreter.tracer.constant(checked(PySlice_New(nullptr, nullptr, nullptr)));
+    record_method(interpreter, &PyList_Type, "__setitem__",
+                  {list, all, make_list(std::move(items))});
+  }
+}
+
+Sym sequence_item(Interpreter& interpreter, const Sym& container, const Sym& key) {
+  const Sym& sequence = is_changed(container) ? open_for_change(interpreter, container) : container;
   const bool outside_list = has_object_type(sequence, &PyList_Type);
   if (key->kind == SymKind::kSlice || has_object_type(key, &PySlice_Type)) {
     auto items = sequence_items(interpreter, sequence);
@@ -210,6 +384,13 @@ Sym constant_key(Interpreter& interpreter, const Sym& key) {
   if (known->kind == SymKind::kTuple) {
     real = interpreter.tracer.as_deep_constant(known, "a key at " + interpreter.location_text());
     if (real && !is_pure(*real)) real.reset();
+  } else if (known->kind == SymKind::kObject && as<ObjectValue>(known).differs() &&
+             compares_by_identity(object_of(known))) {
+    if (known->source) {
+      interpreter.tracer.guard(known->source, guards::IsObject{Ref::create(object_of(known))},
+                               "a key at " + interpreter.location_text());
+    }
+    return known;
   } else if (known->kind == SymKind::kObject &&
              (is_pure(object_of(known)) || is_lasting_key(known))) {
     real = real_object(interpreter, known, "a key");
@@ -225,21 +406,8 @@ Sym constant_key(Interpreter& interpreter, const Sym& key) {
 
 std::vector<std::pair<Sym, Sym>> dict_items(Interpreter& interpreter, const Sym& dict) {
   if (dict->kind == SymKind::kDict) return as<DictValue>(dict).items;
-  PyObject* real = object_of(dict);
-  check_size(PyDict_GET_SIZE(real), kMaxKeys, "dict");
-  interpreter.guard_key_order(container_source(dict), real);
-  std::vector<std::pair<Sym, Sym>> items;
-  PyObject *key, *value;
-  Py_ssize_t position = 0;
-  while (PyDict_Next(real, &position, &key, &value)) {
-    if (!is_pure(key) && !compares_by_identity(key)) {
-      throw_break("unsupported_value", "a dict with keys of user classes");
-    }
-    items.emplace_back(interpreter.object(key),
-                       interpreter.tracer.outside(Ref::create(value),
-                                                  Source::dict_item(container_source(dict), key)));
-  }
-  return items;
+  if (is_changed(dict)) return as<DictValue>(open_for_change(interpreter, dict)).items;
+  return outside_dict_items(interpreter, dict);
 }
 
 Sym find_in_dict(Interpreter& interpreter, const Sym& dict, const Sym& key) {
@@ -251,18 +419,16 @@ Sym find_in_dict(Interpreter& interpreter, const Sym& dict, const Sym& key) {
     }
     return nullptr;
   }
-  PyObject* real = object_of(dict);
-  // Keys of user classes could run their __eq__ in the lookup.
-  PyObject *own, *value;
-  Py_ssize_t position = 0;
-  while (PyDict_Next(real, &position, &own, &value)) {
-    if (!is_pure(own) && !compares_by_identity(own)) {
-      throw_break("unsupported_value", "a dict with keys of user classes");
+  if (const ObjectState* state = as<ObjectValue>(dict).state.get()) {
+    if (state->content) return find_in_dict(interpreter, state->content, known);
+    for (auto entry = state->entries.rbegin(); entry != state->entries.rend(); ++entry) {
+      if (same_key(object_of(entry->first), real_key)) return entry->second;
     }
   }
-  interpreter.tracer.guard(container_source(dict),
-                           guards::HasType{Ref::create(reinterpret_cast<PyObject*>(&PyDict_Type))},
-                           "it is read as a dict at " + interpreter.location_text());
+  if (as<ObjectValue>(known).is_new) return nullptr;
+  PyObject* real = object_of(dict);
+  check_keys(real);
+  guard_type(interpreter, dict);
   const auto source = Source::dict_item(container_source(dict), real_key);
   PyObject* found = PyDict_GetItemWithError(real, real_key);
   if (found == nullptr) {
@@ -276,32 +442,54 @@ Sym find_in_dict(Interpreter& interpreter, const Sym& dict, const Sym& key) {
 
 int64_t dict_length(Interpreter& interpreter, const Sym& dict) {
   if (dict->kind == SymKind::kDict) return static_cast<int64_t>(as<DictValue>(dict).items.size());
+  if (is_changed(dict)) return dict_length(interpreter, open_for_change(interpreter, dict));
   const int64_t length = PyDict_Size(object_of(dict).get());
   guard_length(interpreter, dict, length);
   return length;
 }
 
-void dict_set(Interpreter& interpreter, DictValue& dict, const Sym& key, const Sym& value) {
+void dict_set(Interpreter& interpreter, const Sym& dict, const Sym& key, const Sym& value) {
   const Sym known = constant_key(interpreter, key);
-  for (auto& [own, content] : dict.items) {
-    if (same_key(object_of(own), object_of(known))) {
-      content = value;
-      return;
-    }
+  if (dict->kind == SymKind::kDict) {
+    check_acyclic(dict, value);
+    set_entry(as<DictValue>(dict), known, value);
+    return;
   }
-  check_size(static_cast<Py_ssize_t>(dict.items.size()), kMaxKeys, "dict");
-  dict.items.emplace_back(known, value);
+  guard_type(interpreter, dict);
+  check_keys(object_of(dict));
+  ObjectState& state = as<ObjectValue>(dict).changed();
+  if (state.content) {
+    set_entry(as<DictValue>(state.content), known, value);
+  } else {
+    state.entries.emplace_back(known, value);
+  }
+  record_item(interpreter, &PyDict_Type, object_of(known), {dict, known, value});
 }
 
-bool dict_remove(Interpreter& interpreter, DictValue& dict, const Sym& key) {
+bool dict_remove(Interpreter& interpreter, const Sym& dict, const Sym& key) {
   const Sym known = constant_key(interpreter, key);
-  for (auto item = dict.items.begin(); item != dict.items.end(); ++item) {
-    if (same_key(object_of(item->first), object_of(known))) {
-      dict.items.erase(item);
-      return true;
-    }
+  if (dict->kind == SymKind::kDict) return remove_entry(as<DictValue>(dict), known);
+  const Sym found = find_in_dict(interpreter, dict, known);
+  if (!found) return false;
+  if (found->kind == SymKind::kObject && found->source) type_of(interpreter, found);
+  ObjectState& state = as<ObjectValue>(dict).changed();
+  if (state.content) {
+    remove_entry(as<DictValue>(state.content), known);
+  } else {
+    state.entries.emplace_back(known, nullptr);
   }
-  return false;
+  record_method(interpreter, &PyDict_Type, "__delitem__", {dict, known});
+  return true;
+}
+
+void dict_clear(Interpreter& interpreter, const Sym& dict) {
+  if (dict->kind == SymKind::kDict) {
+    as<DictValue>(dict).items.clear();
+    return;
+  }
+  guard_type(interpreter, dict);
+  as<ObjectValue>(dict).changed().content = std::make_shared<DictValue>();
+  record_method(interpreter, &PyDict_Type, "clear", {dict});
 }
 
 std::optional<CallShape> DictView::shape() const {
@@ -363,33 +551,6 @@ void check_acyclic(const Sym& container, const Sym& value) {
         break;  // NOLINT: what holds no containers, or holds them in cells
     }
   }
-}
-
-// ---------------------------------------------------------------- sets
-
-Sym make_set(Interpreter& interpreter, const std::vector<Sym>& items) {
-  auto set = std::make_shared<SequenceValue>(SymKind::kSet);
-  for (const Sym& item : items) {
-    Sym known = constant_key(interpreter, item);
-    check_size(static_cast<Py_ssize_t>(set->items.size()), kMaxKeys, "set");
-    if (!set_contains(interpreter, set, known)) set->items.push_back(std::move(known));
-  }
-  return set;
-}
-
-bool set_contains(Interpreter& interpreter, const Sym& set, const Sym& item) {
-  const Sym known = constant_key(interpreter, item);
-  if (set->kind == SymKind::kObject) {
-    const int found = PySet_Contains(object_of(set), object_of(known));
-    if (found < 0) {
-      PyErr_Clear();
-      throw_break("would_raise", "unhashable type");
-    }
-    return found == 1;
-  }
-  const auto& items = as<SequenceValue>(set).items;
-  return std::any_of(items.begin(), items.end(),
-                     [&](const Sym& own) { return same_key(object_of(own), object_of(known)); });
 }
 
 }  // namespace numlift::frame_eval

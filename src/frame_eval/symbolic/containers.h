@@ -4,13 +4,12 @@
 
 #include "symbolic/calls.h"
 #include "symbolic/interpreter.h"
+#include "symbolic/sets.h"
 
 namespace numlift::frame_eval {
 
 Sym make_tuple(std::vector<Sym> items);
 Sym make_list(std::vector<Sym> items);
-// Constant items, equal ones once.
-Sym make_set(Interpreter& interpreter, const std::vector<Sym>& items);
 
 // The items of a tuple or list of either kind; nullopt for everything else.
 std::optional<std::vector<Sym>> open_sequence(Interpreter& interpreter, const Sym& value);
@@ -26,13 +25,23 @@ bool is_tuple(const Sym& value);
 // Of exactly this type: what would be a copy is the tuple itself.
 bool is_plain_tuple(const Sym& value);
 bool is_dict(const Sym& value);
-bool is_set(const Sym& value);  // set made inside, or a constant frozenset
 
 // Before `value` becomes an item of `container`, which was made in the frame: containers in each
 // other are trees. Throws Break for one that would hold itself.
 void check_acyclic(const Sym& container, const Sym& value);
 
 Sym sequence_item(Interpreter& interpreter, const Sym& sequence, const Sym& key);
+
+// A list or dict from outside is about to be changed: the value, made in the frame, that holds all
+// of it from now on. What is made in the frame is returned as it is.
+const Sym& open_for_change(Interpreter& interpreter, const Sym& container);
+// The changes of a list or dict of either kind; of one from outside they are recorded, too.
+void list_append(Interpreter& interpreter, const Sym& list, const Sym& item);
+void list_extend(Interpreter& interpreter, const Sym& list, const Sym& more);
+void list_set(Interpreter& interpreter, const Sym& list, const Sym& key, const Sym& value);
+void list_remove(Interpreter& interpreter, const Sym& list, int64_t index);
+// All of the list's items are replaced.
+void list_assign(Interpreter& interpreter, const Sym& list, std::vector<Sym> items);
 
 // Whether two keys are one. Runs no user code.
 bool same_key(BorrowedRef a, BorrowedRef b);
@@ -41,9 +50,10 @@ Sym constant_key(Interpreter& interpreter, const Sym& key);
 std::vector<std::pair<Sym, Sym>> dict_items(Interpreter& interpreter, const Sym& dict);
 Sym find_in_dict(Interpreter& interpreter, const Sym& dict, const Sym& key);  // null: absent
 int64_t dict_length(Interpreter& interpreter, const Sym& dict);
-void dict_set(Interpreter& interpreter, DictValue& dict, const Sym& key, const Sym& value);
-bool dict_remove(Interpreter& interpreter, DictValue& dict, const Sym& key);
-bool set_contains(Interpreter& interpreter, const Sym& set, const Sym& item);
+void dict_set(Interpreter& interpreter, const Sym& dict, const Sym& key, const Sym& value);
+// False: the key is not there.
+bool dict_remove(Interpreter& interpreter, const Sym& dict, const Sym& key);
+void dict_clear(Interpreter& interpreter, const Sym& dict);
 
 // A method of a list, tuple, dict or set by name (of those made inside also the changing ones).
 Sym container_method(Interpreter& interpreter, const Sym& self, const std::string& name,

@@ -49,6 +49,7 @@ Ref build(const ExternRecipe& recipe, uint32_t index, const std::vector<Ref>& op
     case RecipeNode::Kind::kNamedTuple:
     case RecipeNode::Kind::kCell:
     case RecipeNode::Kind::kFillCell:
+    case RecipeNode::Kind::kRelease:
     case RecipeNode::Kind::kFunction:
     case RecipeNode::Kind::kCall:
       break;

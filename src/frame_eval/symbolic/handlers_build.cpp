@@ -5,6 +5,7 @@
 #include "symbolic/iterators.h"
 #include "symbolic/operators.h"
 #include "symbolic/pure.h"
+#include "symbolic/pure_calls.h"
 #include "symbolic/side_effects.h"
 
 namespace numlift::frame_eval {
@@ -24,7 +25,7 @@ void build_set(Interpreter& interpreter, Frame& frame, const Instruction& instru
 void build_map(Interpreter& interpreter, Frame& frame, const Instruction& instruction) {
   auto items = frame.pop_many(2 * instruction.arg);
   auto dict = std::make_shared<DictValue>();
-  for (size_t i = 0; i < items.size(); i += 2) dict_set(interpreter, *dict, items[i], items[i + 1]);
+  for (size_t i = 0; i < items.size(); i += 2) dict_set(interpreter, dict, items[i], items[i + 1]);
   frame.push(std::move(dict));
 }
 
@@ -33,7 +34,7 @@ void build_const_key_map(Interpreter& interpreter, Frame& frame, const Instructi
   auto values = frame.pop_many(instruction.arg);
   auto names = sequence_items(interpreter, keys);
   auto dict = std::make_shared<DictValue>();
-  for (size_t i = 0; i < values.size(); ++i) dict_set(interpreter, *dict, names[i], values[i]);
+  for (size_t i = 0; i < values.size(); ++i) dict_set(interpreter, dict, names[i], values[i]);
   frame.push(std::move(dict));
 }
 
@@ -46,7 +47,7 @@ void build_slice(Interpreter& interpreter, Frame& frame, const Instruction& inst
 // ---- strings: of constants only
 
 Ref formattable(Interpreter& interpreter, const Sym& value) {
-  auto real = pure_constant(interpreter, value, "a formatted string");
+  auto real = known_value(interpreter, value);
   if (!real)
     throw_break("unsupported_value", fmt::format("a {} in a formatted string", type_name(value)));
   return *real;
@@ -99,25 +100,20 @@ void format_with_spec(Interpreter& interpreter, Frame& frame, const Instruction&
 
 // ---- additions to a container on the stack (those of a display or comprehension)
 
-// The container as long as it is the trace's own: behind a graph break it is a real one.
-template <class T>
-T& growing(Interpreter& interpreter, const Sym& container, SymKind kind) {
-  if (container->kind != kind) change_outside_container(interpreter, container, "a display");
-  return as<T>(container);
+// A set as long as it is the trace's own: behind a graph break it is a real one.
+SetValue& growing_set(const Sym& set) {
+  if (set->kind != SymKind::kSet) throw_break("side_effect", "a set from outside is changed");
+  return as<SetValue>(set);
 }
 
-void list_append(Interpreter& interpreter, Frame& frame, const Instruction& instruction) {
+void append_to_list(Interpreter& interpreter, Frame& frame, const Instruction& instruction) {
   Sym item = frame.pop();
-  growing<SequenceValue>(interpreter, frame.peek(instruction.arg), SymKind::kList)
-      .items.push_back(item);
+  list_append(interpreter, frame.peek(instruction.arg), item);
 }
 
-void list_extend(Interpreter& interpreter, Frame& frame, const Instruction& instruction) {
+void extend_list(Interpreter& interpreter, Frame& frame, const Instruction& instruction) {
   Sym more = frame.pop();
-  auto& list =
-      growing<SequenceValue>(interpreter, frame.peek(instruction.arg), SymKind::kList).items;
-  auto items = collect_items(interpreter, more);
-  list.insert(list.end(), items.begin(), items.end());
+  list_extend(interpreter, frame.peek(instruction.arg), more);
 }
 
 void list_to_tuple(Interpreter& interpreter, Frame& frame, const Instruction&) {
@@ -126,37 +122,30 @@ void list_to_tuple(Interpreter& interpreter, Frame& frame, const Instruction&) {
 }
 
 void set_add(Interpreter& interpreter, Frame& frame, const Instruction& instruction) {
-  Sym item = constant_key(interpreter, frame.pop());
+  Sym item = frame.pop();
   const Sym& set = frame.peek(instruction.arg);
-  auto& items = growing<SequenceValue>(interpreter, set, SymKind::kSet).items;
-  if (!set_contains(interpreter, set, item)) items.push_back(item);
+  add_to_set(interpreter, growing_set(set), item);
 }
 
 void set_update(Interpreter& interpreter, Frame& frame, const Instruction& instruction) {
   Sym more = frame.pop();
   const Sym set = frame.peek(instruction.arg);
-  auto& items = growing<SequenceValue>(interpreter, set, SymKind::kSet).items;
-  for (const Sym& item : collect_unordered(interpreter, more)) {
-    Sym known = constant_key(interpreter, item);
-    if (!set_contains(interpreter, set, known)) items.push_back(known);
-  }
+  update_set(interpreter, growing_set(set), more);
 }
 
 void map_add(Interpreter& interpreter, Frame& frame, const Instruction& instruction) {
   Sym value = frame.pop(), key = frame.pop();
-  auto& dict = growing<DictValue>(interpreter, frame.peek(instruction.arg), SymKind::kDict);
-  dict_set(interpreter, dict, key, value);
+  dict_set(interpreter, frame.peek(instruction.arg), key, value);
 }
 
 void add_to_dict(Interpreter& interpreter, Frame& frame, int depth, bool unique) {
   Sym more = frame.pop();
   if (!is_dict(more)) throw_break("unsupported_value", "** of a " + type_name(more));
   const Sym dict = frame.peek(depth);
-  auto& items = growing<DictValue>(interpreter, dict, SymKind::kDict);
   for (const auto& [key, value] : dict_items(interpreter, more)) {
     if (unique && find_in_dict(interpreter, dict, key))
       throw_break("would_raise", "a keyword is given twice");
-    dict_set(interpreter, items, key, value);
+    dict_set(interpreter, dict, key, value);
   }
 }
 void dict_update(Interpreter& interpreter, Frame& frame, const Instruction& instruction) {
@@ -253,8 +242,8 @@ void install_build(HandlerTable& table) {
   set(Instr::kConvertValue, convert_value);
   set(Instr::kFormatSimple, format_simple);
   set(Instr::kFormatWithSpec, format_with_spec);
-  set(Instr::kListAppend, list_append);
-  set(Instr::kListExtend, list_extend);
+  set(Instr::kListAppend, append_to_list);
+  set(Instr::kListExtend, extend_list);
   set(Instr::kListToTuple, list_to_tuple);
   set(Instr::kSetAdd, set_add);
   set(Instr::kSetUpdate, set_update);

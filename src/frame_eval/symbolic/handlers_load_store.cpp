@@ -80,13 +80,21 @@ void load_deref(Interpreter& interpreter, Frame& frame, const Instruction& instr
 
 void store_deref(Interpreter& interpreter, Frame& frame, const Instruction& instruction) {
   CellValue& cell = cell_of(frame, instruction);
-  if (cell.outside) store_outside_cell(interpreter, instruction.name);
-  cell.content = frame.pop();
+  Sym value = frame.pop();
+  if (cell.outside) {
+    store_outside_cell(interpreter, slot_of(frame, instruction), value);
+  } else {
+    cell.content = std::move(value);
+  }
 }
 
 void delete_deref(Interpreter& interpreter, Frame& frame, const Instruction& instruction) {
   CellValue& cell = cell_of(frame, instruction);
-  if (cell.outside) store_outside_cell(interpreter, instruction.name);
+  if (cell.outside) {
+    interpreter.read_cell(cell);
+    store_outside_cell(interpreter, slot_of(frame, instruction), nullptr);
+    return;
+  }
   if (!cell.content) throw_break("would_raise", "del of a variable that is not set");
   cell.content = nullptr;
 }
@@ -107,8 +115,12 @@ void load_global(Interpreter& interpreter, Frame& frame, const Instruction& inst
   }
 }
 
-void store_global_handler(Interpreter& interpreter, Frame&, const Instruction& instruction) {
-  store_global(interpreter, instruction.name);
+void store_global_handler(Interpreter& interpreter, Frame& frame, const Instruction& instruction) {
+  store_global(interpreter, frame.globals, instruction.name, frame.pop());
+}
+
+void delete_global(Interpreter& interpreter, Frame& frame, const Instruction& instruction) {
+  store_global(interpreter, frame.globals, instruction.name, nullptr);
 }
 
 void load_attr(Interpreter& interpreter, Frame& frame, const Instruction& instruction) {
@@ -141,7 +153,7 @@ void store_attr(Interpreter& interpreter, Frame& frame, const Instruction& instr
 
 void delete_attr(Interpreter& interpreter, Frame& frame, const Instruction& instruction) {
   Sym owner = frame.pop();
-  store_outside_attribute(interpreter, owner, instruction.name, nullptr);
+  set_attribute(interpreter, owner, instruction.name, nullptr);
 }
 
 void subscript(Interpreter& interpreter, Frame& frame, const Instruction&) {
@@ -208,7 +220,7 @@ void install_load_store(HandlerTable& table) {
   set(Instr::kDeleteDeref, delete_deref);
   set(Instr::kLoadGlobal, load_global);
   set(Instr::kStoreGlobal, store_global_handler);
-  set(Instr::kDeleteGlobal, store_global_handler);
+  set(Instr::kDeleteGlobal, delete_global);
   set(Instr::kLoadAttr, load_attr);
   set(Instr::kLoadSuperAttr, load_super_attr);
   set(Instr::kStoreAttr, store_attr);

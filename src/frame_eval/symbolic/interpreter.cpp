@@ -7,6 +7,7 @@
 #include "numlift/py/py_error.h"
 #include "numlift/support/options.h"
 #include "symbolic/limits.h"
+#include "symbolic/value_parts.h"
 #include "numlift/numpy_shim/numpy.h"
 #include "numlift/frame_eval/marks.h"
 #include "symbolic/hatch_calls.h"
@@ -116,6 +117,7 @@ namespace {
 std::vector<UserFrame> user_stack(const Frame& innermost) {
   std::vector<UserFrame> stack;
   for (const Frame* frame = &innermost; frame != nullptr; frame = frame->caller) {
+    if (frame->is_polyfill) continue;
     const auto& instructions = frame->bytecode->instructions;
     // Instructions that the compiler added have no line: they belong to what comes before.
     size_t index = std::min(frame->unit, instructions.size() - 1);
@@ -130,7 +132,7 @@ std::vector<UserFrame> user_stack(const Frame& innermost) {
 // All frames from the root to this one wait for nothing but the value of a call instruction.
 bool can_be_suspended(const Frame& frame) {
   for (const Frame* one = &frame; one->caller != nullptr; one = one->caller) {
-    if (!one->is_direct) return false;
+    if (!one->is_direct || one->is_polyfill) return false;
   }
   return true;
 }
@@ -180,7 +182,10 @@ void Interpreter::place_break(const Frame& frame, Break* reason) {
   if (place != &frame || reason->clock < 0) reason->clock = place->unit_clock;
 }
 
-void Interpreter::locate(const Frame& frame) {
+void Interpreter::locate(const Frame& innermost) {
+  const Frame* visible = &innermost;
+  while (visible->is_polyfill) visible = visible->caller;
+  const Frame& frame = *visible;
   const auto& instructions = frame.bytecode->instructions;
   if (frame.next == 0 || frame.next > instructions.size()) return;
   const int line = instructions[frame.next - 1].position.line;
@@ -196,7 +201,7 @@ Sym Interpreter::run_instructions(Frame& frame) {
     NUMLIFT_CHECK(frame.next < instructions.size(), "ran off the end of {}", frame.name);
     const size_t index = frame.next++;
     const Instruction& instruction = instructions[index];
-    if (instruction.position.line != line && instruction.position.line > 0) {
+    if (instruction.position.line != line && instruction.position.line > 0 && !frame.is_polyfill) {
       line = instruction.position.line;
       tracer.set_location(frame.file, frame.name, line);
     }
@@ -237,48 +242,25 @@ namespace {
 // What CPython gets to see at a break.
 class HandedOut {
  public:
-  void add(const Sym& value) {
-    if (!seen_.insert(value.get()).second) return;
-    switch (value->kind) {
-      case SymKind::kArray:
-        storages_.push_back(static_cast<const ArrayValue&>(*value).storage.get());
-        break;
-      case SymKind::kTuple:
-      case SymKind::kList:
-      case SymKind::kSet:
-        for (const Sym& item : static_cast<const SequenceValue&>(*value).items) add(item);
-        break;
-      case SymKind::kDict:
-        for (const auto& [key, item] : static_cast<const DictValue&>(*value).items) add(item);
-        break;
-      case SymKind::kFunction:
-      case SymKind::kMethod:
-      case SymKind::kCell:
-      case SymKind::kIterator:
-        holds_anything_ = true;
-        break;
-      case SymKind::kNull:
-      case SymKind::kObject:
-      case SymKind::kScalar:
-      case SymKind::kSize:
-      case SymKind::kSlice:
-        break;
+  void add(const Sym& value) { reached_.add(value); }
+  void finish() {
+    for (const SymbolicValue* value : reached_.values()) {
+      if (value->kind == SymKind::kArray)
+        storages_.insert(static_cast<const ArrayValue*>(value)->storage.get());
     }
   }
 
   // Nobody can tell when the value goes, or whether it was ever made.
   bool leaves_unseen(const Sym& value) const {
     if (value->kind == SymKind::kScalar || value->kind == SymKind::kSize) return !value->source;
-    if (value->kind != SymKind::kArray || value->source || holds_anything_) return false;
+    if (value->kind != SymKind::kArray || value->source || reached_.holds_anything()) return false;
     const Storage* storage = static_cast<const ArrayValue&>(*value).storage.get();
-    return !storage->is_input &&
-           std::find(storages_.begin(), storages_.end(), storage) == storages_.end();
+    return !storage->is_input && !storages_.contains(storage);
   }
 
  private:
-  std::set<const SymbolicValue*> seen_;
-  std::vector<const Storage*> storages_;
-  bool holds_anything_ = false;
+  Reached reached_;
+  std::set<const Storage*> storages_;
 };
 
 // The unit is a call, and of something else than a builtin: code that may look at the frames above.
@@ -321,6 +303,9 @@ void Interpreter::stop(Frame& frame, size_t index) {
                                });
   StopTrace stopped;
   HandedOut handed_out;
+  for (const Tracer::Effect& effect : tracer.effects()) {
+    for (const Sym& argument : effect.call.arguments) handed_out.add(argument);
+  }
   std::vector<std::vector<int32_t>> dead;  // by frame: set, and not read again
   for (const Frame* one : chain) {
     SuspendedFrame suspended{one->bytecode, one->globals, static_cast<int32_t>(one->next), {}, {}};
@@ -349,6 +334,7 @@ void Interpreter::stop(Frame& frame, size_t index) {
     }
     stopped.frames.push_back(std::move(suspended));
   }
+  handed_out.finish();
   for (size_t i = 0; i < chain.size(); ++i) {
     const Frame& one = *chain[i];
     std::vector<int32_t>& slots = stopped.frames[i].slots;
@@ -380,7 +366,33 @@ void Interpreter::check_yield(const Frame& frame, const Instruction& instruction
 
 // ---------------------------------------------------------------- globals and cells
 
+std::optional<Sym> Interpreter::changed_global(BorrowedRef globals, BorrowedRef name) const {
+  const auto found = changed_globals_.find({globals.get(), name.get()});
+  if (found == changed_globals_.end()) return std::nullopt;
+  return found->second;
+}
+
+void Interpreter::change_global(BorrowedRef globals, BorrowedRef name, const Sym& value) {
+  changed_globals_[{globals.get(), name.get()}] = value;
+}
+
+Sym Interpreter::globals_value(BorrowedRef globals) {
+  Sym& value = globals_values_[globals.get()];
+  if (!value) value = object(globals);
+  return value;
+}
+
 Sym Interpreter::load_global(const Frame& frame, BorrowedRef name) {
+  if (frame.is_polyfill) {
+    PyObject* own = PyDict_GetItemWithError(frame.globals.get(), name.get());
+    if (own == nullptr) own = PyDict_GetItemWithError(PyEval_GetBuiltins(), name.get());
+    NUMLIFT_CHECK(own != nullptr, "a polyfill has no global {}", utf8_text(name));
+    return object(own);
+  }
+  if (const auto changed = changed_global(frame.globals, name)) {
+    if (*changed) return *changed;
+    throw_break("would_raise", fmt::format("name '{}' is deleted", utf8_text(name)));
+  }
   const auto key = std::make_pair(frame.globals.get(), name.get());
   if (auto found = globals_.find(key); found != globals_.end()) return found->second;
   SourcePtr source = Source::global(frame.globals, name);
@@ -420,6 +432,7 @@ std::shared_ptr<CellValue> Interpreter::open_cell(BorrowedRef cell, const Source
     outside.value->outside = Ref::create(cell);
     outside.value->source = source;
     outside.source = content;
+    tracer.add_identity(cell, outside.value);
   } else {
     tracer.guard(source, guards::IsSame{outside.value->source}, "two variables share one cell");
   }
@@ -427,92 +440,13 @@ std::shared_ptr<CellValue> Interpreter::open_cell(BorrowedRef cell, const Source
 }
 
 Sym Interpreter::read_cell(CellValue& cell) {
-  if (!cell.content && cell.outside) {
+  if (!cell.content && cell.outside && !cell.is_changed) {
     OutsideCell& outside = cells_.at(cell.outside.get());
     BorrowedRef now = PyCell_GET(cell.outside.get());
     if (now) cell.content = tracer.outside(Ref::create(now), outside.source);
   }
   if (!cell.content) throw_break("would_raise", "a variable of an enclosing function is not set");
   return cell.content;
-}
-
-// ---------------------------------------------------------------- behind a graph break
-
-namespace {
-
-// Whether an object's identity can matter: what is not changed in place counts by its value.
-bool has_identity(BorrowedRef object) {
-  PyObject* raw = object.get();
-  return raw != Py_None && raw != Py_Ellipsis && !PyBool_Check(raw) && !PyLong_CheckExact(raw) &&
-         !PyFloat_CheckExact(raw) && !PyComplex_CheckExact(raw) && !PyUnicode_CheckExact(raw) &&
-         !PyBytes_CheckExact(raw) && !PyArray_CheckScalar(raw);
-}
-
-}  // namespace
-
-// One value in two places stays one.
-Sym Interpreter::open_value(BorrowedRef object, const SourcePtr& source) {
-  if (!has_identity(object)) return tracer.outside(Ref::create(object), source);
-  auto [found, is_new] = values_.try_emplace(object.get());
-  if (is_new) {
-    found->second = tracer.outside(Ref::create(object), source);
-  } else {
-    tracer.guard(source, guards::IsSame{found->second->source}, "two variables hold one object");
-  }
-  return found->second;
-}
-
-Sym Interpreter::run_suspended(const std::vector<SuspendedFrame>& frames, const std::string& name,
-                               const guards::CallInputs& inputs) {
-  std::vector<std::unique_ptr<Frame>> open;
-  int64_t argument = 0;
-  for (const SuspendedFrame& suspended : frames) {
-    auto frame = make_empty_frame(suspended.bytecode->code, suspended.globals, {});
-    frame->next = static_cast<size_t>(suspended.next);
-    frame->is_direct = !open.empty();
-    // The frames around the last one stand behind their call.
-    frame->resume_name = &suspended == &frames.back()
-                             ? name
-                             : resume_name(suspended.bytecode->code,
-                                           suspended.bytecode->instructions[frame->next - 1]);
-    const auto& position =
-        suspended.bytecode->instructions[static_cast<size_t>(suspended.next)].position;
-    tracer.set_location(frame->file, frame->name, std::max(position.line, 0));
-    const auto kinds = local_slots(suspended.bytecode->code);
-    for (const int32_t slot : suspended.slots) {
-      const LocalSlot& kind = kinds[static_cast<size_t>(slot)];
-      BorrowedRef value = inputs.arguments[argument];
-      SourcePtr source = Source::argument(argument++, kind.name);
-      frame->slots[static_cast<size_t>(slot)] =
-          kind.is_cell || kind.is_free ? open_cell(value, source, Source::cell_content(source))
-                                       : open_value(value, source);
-    }
-    for (size_t i = 0; i < suspended.stack.size(); ++i) {
-      if (!suspended.stack[i]) {
-        frame->push(null_value());
-        continue;
-      }
-      Ref name = checked(PyUnicode_FromFormat("stack value %zu of %s", i, frame->name.c_str()));
-      BorrowedRef value = inputs.arguments[argument];
-      frame->push(open_value(value, Source::argument(argument++, std::move(name))));
-    }
-    open.push_back(std::move(frame));
-  }
-  return run_chain(open, 0);
-}
-
-Sym Interpreter::run_chain(const std::vector<std::unique_ptr<Frame>>& frames, size_t first) {
-  Frame& frame = *frames[first];
-  if (first + 1 < frames.size()) {
-    frame.caller = std::exchange(current_, &frame);
-    frame.unit = frame.next - 1;
-    ++depth_;
-    Sym result = run_chain(frames, first + 1);
-    --depth_;
-    current_ = frame.caller;
-    frame.push(std::move(result));
-  }
-  return run(frame);
 }
 
 // ---------------------------------------------------------------- trace_call

@@ -64,6 +64,11 @@ class Interpreter {
 
   // A global of the frame's module, or the builtin when absent there.
   Sym load_global(const Frame& frame, BorrowedRef name);
+  // What the traced code has set the global to (null: deleted); nullopt: it has not.
+  std::optional<Sym> changed_global(BorrowedRef globals, BorrowedRef name) const;
+  void change_global(BorrowedRef globals, BorrowedRef name, const Sym& value);
+  // The dict itself.
+  Sym globals_value(BorrowedRef globals);
   // The cells of an outside function: one symbolic cell per real cell. `source` null: the root.
   std::vector<std::shared_ptr<CellValue>> open_closure(BorrowedRef function,
                                                        const guards::SourcePtr& source);
@@ -84,8 +89,10 @@ class Interpreter {
   Sym open_value(BorrowedRef object, const guards::SourcePtr& source);
   std::shared_ptr<CellValue> open_cell(BorrowedRef cell, const guards::SourcePtr& source,
                                        const guards::SourcePtr& content);
+  void own_arguments(const std::vector<std::unique_ptr<Frame>>& frames);
+  void release_dropped(const CallShape& effect);
   Sym open_keywords(BorrowedRef dict, const guards::SourcePtr& source);
-  void locate(const Frame& frame);
+  void locate(const Frame& innermost);
   static void check_yield(const Frame& frame, const Instruction& instruction);
 
   struct OutsideCell {
@@ -94,9 +101,13 @@ class Interpreter {
   };
 
   Sym none_, true_, false_;
+  // Of a call that goes on behind a graph break: what the frames own, by argument. Null: released.
+  std::vector<Sym> owned_arguments_;
   std::unordered_map<PyObject*, OutsideCell> cells_;        // by real cell
   std::unordered_map<PyObject*, Sym> values_;               // of suspended frames, by real object
   std::map<std::pair<PyObject*, PyObject*>, Sym> globals_;  // by (dict, interned name)
+  std::map<std::pair<PyObject*, PyObject*>, Sym> changed_globals_;  // null: deleted
+  std::map<PyObject*, Sym> globals_values_;                         // by dict
   Frame* current_ = nullptr;
   int depth_ = 0;
   int64_t instructions_ = 0;

@@ -6,8 +6,10 @@
 #include "numlift/py/py_error.h"
 #include "symbolic/builtins.h"
 #include "symbolic/containers.h"
+#include "symbolic/enums.h"
 #include "symbolic/numpy_calls.h"
 #include "symbolic/operators.h"
+#include "symbolic/polyfills.h"
 #include "symbolic/pure.h"
 
 namespace numlift::frame_eval {
@@ -63,12 +65,17 @@ struct ArrayIterator : IteratorValue {
   int64_t position = 0;
 };
 
-// A list made in the frame may change while it is iterated: items are looked up one by one.
+// A list may change while it is iterated: items are looked up one by one.
 struct LiveListIterator : IteratorValue {
-  explicit LiveListIterator(Sym list) : list(std::move(list)) {}
+  LiveListIterator(Interpreter& interpreter, Sym list)
+      : interpreter(interpreter), list(std::move(list)) {
+    if (this->list->kind == SymKind::kObject) outside = sequence_items(interpreter, this->list);
+  }
   Sym next(Tracer&) override {
     if (!list) return nullptr;
-    const auto& items = as<SequenceValue>(list).items;
+    const bool is_as_outside = list->kind == SymKind::kObject && !as<ObjectValue>(list).differs();
+    const auto& items =
+        is_as_outside ? outside : as<SequenceValue>(open_for_change(interpreter, list)).items;
     if (position < items.size()) return items[position++];
     list = nullptr;  // exhausted for good
     return nullptr;
@@ -77,7 +84,9 @@ struct LiveListIterator : IteratorValue {
     return list ? placed_shape(list, static_cast<int64_t>(position))
                 : iterator_shape(make_list({}), 0);
   }
+  Interpreter& interpreter;
   Sym list;
+  std::vector<Sym> outside;  // what a list from outside holds as long as it is not changed
   size_t position = 0;
 };
 
@@ -113,7 +122,7 @@ struct LiveDictIterator : IteratorValue {
         keys(keys_now()) {}
   Sym next(Tracer&) override {
     if (!dict) return nullptr;
-    if (dict->kind == SymKind::kDict && as<DictValue>(dict).items.size() != items.size()) {
+    if (may_differ() && keys_now().size() != items.size()) {
       throw_break("would_raise", "a dict changes its size while it is iterated");
     }
     if (position < items.size()) return items[position++];
@@ -122,18 +131,23 @@ struct LiveDictIterator : IteratorValue {
   }
   std::optional<CallShape> shape() const override {
     if (!dict) return iterator_shape(make_list({}), 0);
-    if (keys_now() != keys) return std::nullopt;  // only the real iterator knows of the change
+    if (may_differ() && keys_now() != keys)
+      return std::nullopt;  // only the real iterator knows of the change
     return iterator_shape(origin, position);
   }
-  std::vector<Sym> keys_now() const {
-    std::vector<Sym> found;
-    if (dict->kind != SymKind::kDict) return found;
-    for (const auto& [key, item] : as<DictValue>(dict).items) found.push_back(key);
+  bool may_differ() const {
+    return dict->kind == SymKind::kDict || as<ObjectValue>(dict).differs();
+  }
+  std::vector<PyObject*> keys_now() const {
+    std::vector<PyObject*> found;
+    for (const auto& [key, item] : dict_items(interpreter, dict))
+      found.push_back(object_of(key).get());
     return found;
   }
   Interpreter& interpreter;
   Sym dict, origin;
-  std::vector<Sym> items, keys;
+  std::vector<Sym> items;
+  std::vector<PyObject*> keys;
   size_t position = 0;
 };
 
@@ -282,14 +296,11 @@ std::shared_ptr<IteratorValue> make_iterator(Interpreter& interpreter, const Sym
   }
   switch (value->kind) {
     case SymKind::kList:
-      return std::make_shared<LiveListIterator>(value);
+      return std::make_shared<LiveListIterator>(interpreter, value);
     case SymKind::kTuple:
       return std::make_shared<ListIterator>(as<SequenceValue>(value).items, value);
     case SymKind::kSet:
-      if (as<SequenceValue>(value).items.size() > 1) {
-        throw_break("set_order", "iteration over a set, whose order is not known");
-      }
-      return std::make_shared<ListIterator>(as<SequenceValue>(value).items, value);
+      return make_set_iterator(interpreter, value);
     case SymKind::kDict: {
       std::vector<Sym> keys;
       for (const auto& [key, item] : as<DictValue>(value).items) keys.push_back(key);
@@ -305,10 +316,16 @@ std::shared_ptr<IteratorValue> make_iterator(Interpreter& interpreter, const Sym
       if (is_dict(value)) {
         std::vector<Sym> keys;
         for (const auto& [key, item] : dict_items(interpreter, value)) keys.push_back(key);
-        return std::make_shared<ListIterator>(std::move(keys), value);
+        return std::make_shared<LiveDictIterator>(interpreter, value, value, std::move(keys));
       }
+      if (is_list(value)) return std::make_shared<LiveListIterator>(interpreter, value);
       if (auto items = open_sequence(interpreter, value)) {
         return std::make_shared<ListIterator>(std::move(*items), value);
+      }
+      if (is_set(value)) return make_set_iterator(interpreter, value);
+      if (is_enum_class(object_of(value))) {
+        if (auto members = enum_members(interpreter, value))
+          return std::make_shared<ListIterator>(std::move(*members), value);
       }
       BorrowedRef object = object_of(value);
       PyTypeObject* type = object.type();
@@ -379,7 +396,14 @@ Sym make_reversed(Interpreter& interpreter, const Sym& values) {
 }
 
 Sym make_generator(Interpreter& interpreter, std::unique_ptr<Frame> frame) {
-  return std::make_shared<GeneratorValue>(interpreter, std::move(frame));
+  const bool is_polyfill = frame->is_polyfill;
+  Ref code = frame->bytecode->code;
+  auto generator = std::make_shared<GeneratorValue>(interpreter, std::move(frame));
+  if (!is_polyfill) return generator;
+  auto iterator = std::make_shared<LibraryValue>();
+  iterator->inner = std::move(generator);
+  iterator->generator = std::move(code);
+  return iterator;
 }
 
 Sym generator_result(Interpreter& interpreter, const Sym& iterator) {

@@ -4,10 +4,13 @@
 
 #include "numlift/py/py_error.h"
 #include "symbolic/containers.h"
+#include "symbolic/enums.h"
+#include "symbolic/instances.h"
 #include "symbolic/limits.h"
 #include "symbolic/pure.h"
 #include "symbolic/python_scalars.h"
 #include "symbolic/side_effects.h"
+#include "symbolic/sorting.h"
 #include "symbolic/special_methods.h"
 
 namespace numlift::frame_eval {
@@ -63,9 +66,8 @@ std::optional<Sym> container_binary(Interpreter& interpreter, int nb_op, bool in
   }
   if (nb_op == kNbMultiply) {
     if (in_place && is_list(a)) {
-      if (a->kind == SymKind::kObject) change_outside_container(interpreter, a, "*=");
       if (auto repeated = repeat_sequence(interpreter, a, b)) {
-        as<SequenceValue>(a).items = as<SequenceValue>(*repeated).items;
+        list_assign(interpreter, a, as<SequenceValue>(*repeated).items);
         return a;
       }
     }
@@ -80,34 +82,11 @@ std::optional<Sym> container_binary(Interpreter& interpreter, int nb_op, bool in
     auto merged = std::make_shared<DictValue>();
     merged->items = dict_items(interpreter, a);
     for (const auto& [key, value] : dict_items(interpreter, b)) {
-      dict_set(interpreter, *merged, key, value);
+      dict_set(interpreter, merged, key, value);
     }
     return merged;
   }
-  if (a->kind == SymKind::kSet && b->kind == SymKind::kSet && !in_place) {
-    const auto &left = as<SequenceValue>(a).items, &right = as<SequenceValue>(b).items;
-    std::vector<Sym> items;
-    auto pick = [&](const std::vector<Sym>& from, const Sym& other, bool wanted) {
-      for (const Sym& item : from) {
-        if (set_contains(interpreter, other, item) == wanted) items.push_back(item);
-      }
-    };
-    if (nb_op == kNbOr) {
-      items = left;
-      items.insert(items.end(), right.begin(), right.end());
-    } else if (nb_op == kNbAnd) {
-      pick(left, b, true);
-    } else if (nb_op == kNbSubtract) {
-      pick(left, b, false);
-    } else if (nb_op == kNbXor) {
-      pick(left, b, false);
-      pick(right, a, false);
-    } else {
-      return std::nullopt;
-    }
-    return make_set(interpreter, items);
-  }
-  return std::nullopt;
+  return set_binary(interpreter, nb_op, in_place, a, b);
 }
 
 // Ints without bound: the result of ** and << could take all memory while tracing.
@@ -184,6 +163,7 @@ std::optional<bool> compare_containers(Interpreter& interpreter, int compare, co
     return compare_sequences(interpreter, compare, slice_parts(interpreter, a),
                              slice_parts(interpreter, b));
   }
+  if (auto result = set_compare(interpreter, compare, a, b)) return result;
   if (compare != kEqual && compare != kNotEqual) return std::nullopt;
   if (is_dict(a) && is_dict(b)) {
     bool equal = dict_length(interpreter, a) == dict_length(interpreter, b);
@@ -197,12 +177,6 @@ std::optional<bool> compare_containers(Interpreter& interpreter, int compare, co
       if (!has_key(*other)) other = std::find_if(right.begin(), right.end(), has_key);
       equal = other != right.end() && equal_items(interpreter, left[i].second, other->second);
     }
-    return equal == (compare == kEqual);
-  }
-  if (is_set(a) && is_set(b)) {
-    const auto left = collect_unordered(interpreter, a), right = collect_unordered(interpreter, b);
-    bool equal = left.size() == right.size();
-    for (size_t i = 0; equal && i < left.size(); ++i) equal = set_contains(interpreter, b, left[i]);
     return equal == (compare == kEqual);
   }
   return std::nullopt;
@@ -237,8 +211,9 @@ bool is_plain_builtin(const Sym& value) {
 
 }  // namespace
 
-Sym binary_operation(Interpreter& interpreter, int nb_op, bool in_place, const Sym& a,
-                     const Sym& b) {
+Sym binary_operation(Interpreter& interpreter, int nb_op, bool in_place, const Sym& left,
+                     const Sym& right) {
+  const Sym a = enum_operand(interpreter, left, right), b = enum_operand(interpreter, right, left);
   if (is_numpy_value(a) || is_numpy_value(b)) {
     if (auto result = binary_special_method(interpreter, nb_op, in_place, a, b)) return result;
     if (in_place && is_list(a)) {
@@ -261,7 +236,8 @@ Sym binary_operation(Interpreter& interpreter, int nb_op, bool in_place, const S
   unsupported_operands(operator_text(nb_op), a, b);
 }
 
-Sym unary_operation(Interpreter& interpreter, UnaryOp op, const Sym& value) {
+Sym unary_operation(Interpreter& interpreter, UnaryOp op, const Sym& operand) {
+  const Sym value = enum_number(interpreter, operand);
   if (is_numpy_value(value)) return numpy_unary(interpreter.tracer, op, value);
   if (is_runtime_number(value)) {
     switch (op) {
@@ -289,7 +265,8 @@ Sym unary_operation(Interpreter& interpreter, UnaryOp op, const Sym& value) {
   throw_value_break(value, "a unary operator on a " + type_name(value));
 }
 
-Sym compare_operation(Interpreter& interpreter, int compare, const Sym& a, const Sym& b) {
+Sym compare_operation(Interpreter& interpreter, int compare, const Sym& left, const Sym& right) {
+  const Sym a = enum_operand(interpreter, left, right), b = enum_operand(interpreter, right, left);
   if (is_numpy_value(a) || is_numpy_value(b))
     return numpy_compare(interpreter.tracer, compare, a, b);
   const bool numbers = is_python_number(a) && is_python_number(b);
@@ -303,6 +280,7 @@ Sym compare_operation(Interpreter& interpreter, int compare, const Sym& a, const
           must(PyObject_RichCompare(x->get(), y->get(), kRich[compare])));
     }
   }
+  if (Sym result = compare_keys(interpreter, compare, a, b)) return result;
   if (auto result = compare_containers(interpreter, compare, a, b))
     return interpreter.boolean(*result);
   if ((compare == kEqual || compare == kNotEqual) && is_plain_builtin(a) && is_plain_builtin(b)) {
@@ -318,6 +296,10 @@ Sym compare_operation(Interpreter& interpreter, int compare, const Sym& a, const
 bool is_identical(Interpreter& interpreter, const Sym& a, const Sym& b) {
   if (a.get() == b.get()) return true;
   if (a->kind == SymKind::kObject && b->kind == SymKind::kObject) {
+    // Two values for objects that can change are two objects; only later calls may know them as
+    // one.
+    if (as<ObjectValue>(a).is_new || as<ObjectValue>(b).is_new) return false;
+    if (interpreter.tracer.guard_two(a, b)) return false;
     BorrowedRef x = object_of(a), y = object_of(b);
     const bool numbers = is_python_number(a) && is_python_number(b);
     const bool same = x.get() == y.get();
@@ -325,7 +307,7 @@ bool is_identical(Interpreter& interpreter, const Sym& a, const Sym& b) {
         x.get() == Py_None || y.get() == Py_None || PyBool_Check(x.get()) || PyBool_Check(y.get());
     // Equal numbers, strings and tuples may or may not be one object in the next call.
     if (!singletons && x.type() == y.type() && is_pure(x) && is_pure(y) && !is_dtype(x) &&
-        !PyType_Check(x.get()) && (a->source || b->source || numbers)) {
+        !PyType_Check(x.get()) && !is_enum_member(x) && (a->source || b->source || numbers)) {
       throw_break("identity", "identity of numbers or strings");
     }
     // `x is None` holds for every other object of x's type: the type is enough.
@@ -380,6 +362,15 @@ bool contains(Interpreter& interpreter, const Sym& container, const Sym& item) {
       view && view->part == DictView::Part::kKeys) {
     return find_in_dict(interpreter, view->dict, item) != nullptr;
   }
+  if (container->kind == SymKind::kObject && is_enum_class(object_of(container))) {
+    if (auto members = enum_members(interpreter, container);
+        members && item->kind == SymKind::kObject && is_enum_member(object_of(item))) {
+      const auto is_item = [&](const Sym& member) {
+        return is_identical(interpreter, member, item);
+      };
+      return std::any_of(members->begin(), members->end(), is_item);
+    }
+  }
   if (auto real = pure_constant(interpreter, container, "a membership test")) {
     Sym known = concrete(interpreter, item, "a membership test");
     if (auto real_item = pure_constant(interpreter, known, "a membership test")) {
@@ -415,8 +406,9 @@ bool truth(Interpreter& interpreter, const Sym& value) {
   switch (value->kind) {
     case SymKind::kTuple:
     case SymKind::kList:
-    case SymKind::kSet:
       return !as<SequenceValue>(value).items.empty();
+    case SymKind::kSet:
+      return PySet_GET_SIZE(as<SetValue>(value).real.get()) != 0;
     case SymKind::kDict:
       return !as<DictValue>(value).items.empty();
     case SymKind::kSlice:
@@ -444,7 +436,11 @@ bool truth(Interpreter& interpreter, const Sym& value) {
       const bool has_length = (type->tp_as_mapping && type->tp_as_mapping->mp_length) ||
                               (type->tp_as_sequence && type->tp_as_sequence->sq_length);
       if (!has_bool && !has_length) {
-        type_of(interpreter, value);
+        Ref cls = type_of(interpreter, value);
+        if (PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) {
+          has_objects_method(interpreter, cls, "__bool__");
+          has_objects_method(interpreter, cls, "__len__");
+        }
         return true;
       }
       if (auto result = special_method(interpreter, value, "__bool__", {}))
@@ -467,7 +463,7 @@ bool truth(Interpreter& interpreter, const Sym& value) {
 // ---------------------------------------------------------------- subscription
 
 int64_t concrete_int(Interpreter& interpreter, const Sym& value, const char* what) {
-  Sym known = concrete(interpreter, value, what);
+  Sym known = concrete(interpreter, enum_number(interpreter, value), what);
   if (is_numpy_value(known)) {
     // An index may be any integer scalar: what matters is its value now.
     known = concrete(interpreter, numpy_to_number(interpreter.tracer, &PyLong_Type, known), what);
@@ -489,6 +485,9 @@ Sym get_item(Interpreter& interpreter, const Sym& container, const Sym& key) {
     throw_break("would_raise", "KeyError");
   }
   if (is_list(container) || is_tuple(container)) return sequence_item(interpreter, container, key);
+  if (container->kind == SymKind::kObject && is_enum_class(object_of(container))) {
+    if (Sym member = enum_class_item(interpreter, container, key)) return member;
+  }
   if (Sym made = numpy_index_object(interpreter.tracer, container, key)) return made;
   if (auto real = pure_constant(interpreter, container, "a subscript")) {
     auto real_key =
@@ -506,45 +505,39 @@ void set_item(Interpreter& interpreter, const Sym& container, const Sym& key, co
     numpy_set_item(interpreter.tracer, container, key, value);
     return;
   }
-  if (container->kind == SymKind::kDict) {
-    check_acyclic(container, value);
-    dict_set(interpreter, as<DictValue>(container), key, value);
+  if (is_dict(container)) {
+    dict_set(interpreter, container, key, value);
     return;
   }
-  if (container->kind == SymKind::kList) {
-    auto& items = as<SequenceValue>(container).items;
-    if (key->kind == SymKind::kSlice ||
-        (key->kind == SymKind::kObject && PySlice_Check(object_of(key).get()))) {
-      throw_break("unsupported_value", "assignment to a slice of a list");
-    }
-    const auto length = static_cast<int64_t>(items.size());
-    int64_t index = concrete_int(interpreter, key, "index into a list");
-    if (index < 0) index += length;
-    if (index < 0 || index >= length)
-      throw_break("would_raise", "list assignment index out of range");
-    check_acyclic(container, value);
-    items[static_cast<size_t>(index)] = value;
+  if (is_list(container)) {
+    list_set(interpreter, container, key, value);
     return;
   }
-  if (auto result = special_method(interpreter, container, "__setitem__", {key, value})) return;
-  if (container->kind == SymKind::kObject)
-    change_outside_container(interpreter, container, "item assignment");
-  throw_break("would_raise",
-              fmt::format("a {} does not support item assignment", type_name(container)));
+  if (has_python_method(interpreter, container, "__setitem__") &&
+      special_method(interpreter, container, "__setitem__", {key, value})) {
+    return;
+  }
+  throw_break("side_effect", fmt::format("item assignment to a {}", type_name(container)));
 }
 
 void delete_item(Interpreter& interpreter, const Sym& container, const Sym& key) {
-  if (container->kind == SymKind::kDict) {
-    if (!dict_remove(interpreter, as<DictValue>(container), key))
-      throw_break("would_raise", "KeyError");
+  if (is_dict(container)) {
+    if (!dict_remove(interpreter, container, key)) throw_break("would_raise", "KeyError");
     return;
   }
-  if (container->kind == SymKind::kList && key->kind != SymKind::kSlice) {
-    container_method(interpreter, container, "pop", {{key}, {}});
+  if (is_list(container)) {
+    if (key->kind == SymKind::kSlice) {
+      list_set(interpreter, container, key, make_list({}));
+    } else {
+      container_method(interpreter, container, "pop", {{key}, {}});
+    }
     return;
   }
-  if (container->kind == SymKind::kObject) change_outside_container(interpreter, container, "del");
-  throw_break("unsupported_value", "del of an item of a " + type_name(container));
+  if (has_python_method(interpreter, container, "__delitem__") &&
+      special_method(interpreter, container, "__delitem__", {key})) {
+    return;
+  }
+  throw_break("side_effect", fmt::format("del of an item of a {}", type_name(container)));
 }
 
 Sym length_of(Interpreter& interpreter, const Sym& value) {
@@ -552,14 +545,19 @@ Sym length_of(Interpreter& interpreter, const Sym& value) {
   switch (value->kind) {
     case SymKind::kTuple:
     case SymKind::kList:
-    case SymKind::kSet:
       return interpreter.integer(static_cast<int64_t>(as<SequenceValue>(value).items.size()));
+    case SymKind::kSet:
+      return interpreter.integer(PySet_GET_SIZE(as<SetValue>(value).real.get()));
     default:
       break;  // NOLINT: the kinds without a length go on below
   }
   if (is_dict(value)) return interpreter.integer(dict_length(interpreter, value));
   if (auto* view = dynamic_cast<DictView*>(value.get())) {
     return interpreter.integer(dict_length(interpreter, view->dict));
+  }
+  if (value->kind == SymKind::kObject && is_enum_class(object_of(value))) {
+    if (auto members = enum_members(interpreter, value))
+      return interpreter.integer(static_cast<int64_t>(members->size()));
   }
   if (is_list(value)) {
     return interpreter.integer(static_cast<int64_t>(sequence_items(interpreter, value).size()));

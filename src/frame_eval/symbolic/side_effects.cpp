@@ -1,26 +1,70 @@
 #include "symbolic/side_effects.h"
 
+#include "numlift/py/py_error.h"
+#include "symbolic/builtins.h"
 #include "symbolic/pure.h"
 
 namespace numlift::frame_eval {
 
-void store_outside_attribute(Interpreter&, const Sym& owner, BorrowedRef name, const Sym&) {
-  throw_break("attribute_set",
-              fmt::format("attribute '{}' of a {} is set", utf8_text(name), type_name(owner)));
+namespace {
+
+Ref method_of(PyTypeObject* type, const char* name) {
+  return checked(PyObject_GetAttrString(reinterpret_cast<PyObject*>(type), name));
 }
 
-void store_global(Interpreter&, BorrowedRef name) {
-  throw_break("global_set", fmt::format("the global '{}' is set", utf8_text(name)));
+}  // namespace
+
+void store_global(Interpreter& interpreter, BorrowedRef globals, BorrowedRef name,
+                  const Sym& value) {
+  const Sym dict = interpreter.globals_value(globals);
+  const Sym key = interpreter.object(name);
+  const auto known = interpreter.changed_global(globals, name);
+  if (!value && (known ? !*known : PyDict_Contains(globals.get(), name.get()) != 1)) {
+    throw_break("would_raise", fmt::format("name '{}' is not defined", utf8_text(name)));
+  }
+  if (!value && !known) {
+    interpreter.tracer.guard(guards::Source::global(globals, name),
+                             guards::HasType{Ref::create(reinterpret_cast<PyObject*>(
+                                 Py_TYPE(PyDict_GetItemWithError(globals.get(), name.get()))))},
+                             "it is deleted at " + interpreter.location_text());
+  }
+  interpreter.change_global(globals, name, value);
+  interpreter.tracer.add_changed_globals(globals);
+  if (value) {
+    interpreter.tracer.record_set(
+        dict, name, {method_of(&PyDict_Type, "__setitem__"), {dict, key, value}, {}, 0});
+  } else {
+    interpreter.tracer.record_effect(dict,
+                                     {method_of(&PyDict_Type, "__delitem__"), {dict, key}, {}, 0});
+  }
 }
 
-void store_outside_cell(Interpreter&, BorrowedRef name) {
-  throw_break("variable_set", fmt::format("the variable '{}' of an enclosing function is set",
-                                          name ? utf8_text(name) : "?"));
+void store_outside_cell(Interpreter& interpreter, const Sym& cell, const Sym& value) {
+  auto& outside = as<CellValue>(cell);
+  outside.content = value;
+  outside.is_changed = true;
+  const Ref name = checked(PyUnicode_InternFromString("cell_contents"));
+  const Sym key = interpreter.object(name);
+  if (value) {
+    interpreter.tracer.record_set(
+        cell, name, {Ref::create(known_object("builtins", "setattr")), {cell, key, value}, {}, 0});
+  } else {
+    interpreter.tracer.record_effect(
+        cell, {Ref::create(known_object("builtins", "delattr")), {cell, key}, {}, 0});
+  }
 }
 
-void change_outside_container(Interpreter&, const Sym& container, const std::string& what) {
-  throw_break("side_effect",
-              fmt::format("a {} from outside is changed by {}", type_name(container), what));
+void record_method(Interpreter& interpreter, PyTypeObject* type, const char* method,
+                   std::vector<Sym> arguments) {
+  const Sym owner = arguments[0];
+  interpreter.tracer.record_effect(owner, {method_of(type, method), std::move(arguments), {}, 0});
+}
+
+void record_item(Interpreter& interpreter, PyTypeObject* type, BorrowedRef key,
+                 std::vector<Sym> arguments) {
+  const Sym owner = arguments[0];
+  interpreter.tracer.record_set(owner, key,
+                                {method_of(type, "__setitem__"), std::move(arguments), {}, 0});
 }
 
 void let_go(const Sym& value) {

@@ -52,28 +52,35 @@ bool is_numpys_own(BorrowedRef function) {
 }
 
 Sym call_special(Interpreter& interpreter, const Sym& function, const Sym& self,
-                 std::vector<Sym> arguments) {
+                 std::vector<Sym> arguments, std::vector<std::pair<Ref, Sym>> keywords = {}) {
   if (function->kind != SymKind::kObject || !PyFunction_Check(object_of(function).get()) ||
       is_numpys_own(object_of(function))) {
     throw_value_break(self, fmt::format("a special method of {}", type_name(self)));
   }
   arguments.insert(arguments.begin(), self);
-  return call_python_function(interpreter, function, {std::move(arguments), {}});
+  return call_python_function(interpreter, function, {std::move(arguments), std::move(keywords)});
 }
 
 }  // namespace
 
 Sym special_method(Interpreter& interpreter, const Sym& self, const char* name,
-                   std::vector<Sym> arguments) {
+                   std::vector<Sym> arguments, std::vector<std::pair<Ref, Sym>> keywords) {
   if (!is_user_instance(self)) return nullptr;
   Sym function = find_special(interpreter, self, name);
   if (!function) return nullptr;
-  Sym result = call_special(interpreter, function, self, std::move(arguments));
+  Sym result = call_special(interpreter, function, self, std::move(arguments), std::move(keywords));
   if (is_not_implemented(result)) {
     throw_break("unsupported_value",
                 fmt::format("{} of a {} gives NotImplemented", name, type_name(self)));
   }
   return result;
+}
+
+bool has_python_method(Interpreter& interpreter, const Sym& self, const char* name) {
+  if (!is_user_instance(self)) return false;
+  const Sym function = find_special(interpreter, self, name);
+  return function && function->kind == SymKind::kObject &&
+         PyFunction_Check(object_of(function).get());
 }
 
 Sym binary_special_method(Interpreter& interpreter, int nb_op, bool in_place, const Sym& a,

@@ -1,5 +1,6 @@
-// Tracer: nodes, arrays, outside objects and guards. Sizes: tracer_sizes.cpp; the end of a trace:
-// tracer_finish.cpp; externs and present values: tracer_extern.cpp.
+// Tracer: nodes, arrays, outside objects and guards. Sizes: tracer_sizes.cpp; effects:
+// tracer_effects.cpp; the end of a trace: tracer_finish.cpp; externs and present values:
+// tracer_extern.cpp.
 #include "symbolic/tracer.h"
 
 #include <algorithm>
@@ -9,6 +10,7 @@
 #include "numlift/numpy_shim/numpy.h"
 #include "numlift/py/py_error.h"
 #include "numlift/support/options.h"
+#include "symbolic/named_tuples.h"
 #include "symbolic/tracer_state.h"
 
 namespace numlift::frame_eval {
@@ -289,12 +291,28 @@ Sym Tracer::open_int(BorrowedRef object, SourcePtr source) {
   return size;
 }
 
+namespace {
+
+// Lists, dicts, sets and instances of Python classes: the traced code may change them.
+bool can_change(PyObject* object) {
+  return PyList_CheckExact(object) || PyDict_CheckExact(object) || PySet_CheckExact(object) ||
+         (PyType_HasFeature(Py_TYPE(object), Py_TPFLAGS_HEAPTYPE) && !PyType_Check(object) &&
+          !PyArray_Check(object));
+}
+
+}  // namespace
+
 Sym Tracer::outside(Ref object, SourcePtr source) {
   const bool guarded = source != nullptr && source->kind != Source::Kind::kConstant;
   std::string key;
   if (guarded) {
     key = source_key(*source);
     if (auto found = state_->opened.find(key); found != state_->opened.end()) return found->second;
+    if (auto found = state_->identities.find(object.get()); found != state_->identities.end()) {
+      guard(source, guards::IsSame{found->second->source}, "two names stand for one object");
+      state_->opened.emplace(std::move(key), found->second);
+      return found->second;
+    }
   }
   auto open = [&]() -> Sym {
     PyObject* raw = object.get();
@@ -314,13 +332,14 @@ Sym Tracer::outside(Ref object, SourcePtr source) {
       return open_scalar(raw, source, InputSpec::Kind::kPyComplex, DType::kComplex128);
     } else if (auto dtype = numpy_shim::dtype_of_scalar_class(object.type())) {
       return open_scalar(raw, source, InputSpec::Kind::kNumpyScalar, *dtype);
-    } else if (PyTuple_CheckExact(raw)) {
+    } else if (PyTuple_CheckExact(raw) || is_named_tuple(raw)) {
       const Py_ssize_t length = PyTuple_GET_SIZE(raw);
-      guard(source, guards::HasType{Ref::create(reinterpret_cast<PyObject*>(&PyTuple_Type))},
-            "it is a tuple");
+      Ref type = Ref::create(reinterpret_cast<PyObject*>(Py_TYPE(raw)));
+      guard(source, guards::HasType{type}, "it is a tuple");
       guard(source, guards::HasLength{length}, "its items are used at " + location_text());
       auto tuple = std::make_shared<SequenceValue>(SymKind::kTuple);
       tuple->object = object;
+      if (!PyTuple_CheckExact(raw)) tuple->named_tuple_class = std::move(type);
       for (Py_ssize_t i = 0; i < length; ++i) {
         tuple->items.push_back(
             outside(Ref::create(PyTuple_GET_ITEM(raw, i)), Source::item(source, i)));
@@ -329,9 +348,13 @@ Sym Tracer::outside(Ref object, SourcePtr source) {
     }
     return std::make_shared<ObjectValue>(object);
   };
+  PyObject* const raw = object.get();
   Sym value = open();
   value->source = source;
-  if (guarded) state_->opened.emplace(std::move(key), value);
+  if (guarded) {
+    state_->opened.emplace(std::move(key), value);
+    if (value->kind == SymKind::kObject && can_change(raw)) add_identity(raw, value);
+  }
   return value;
 }
 
@@ -370,7 +393,8 @@ std::optional<Ref> Tracer::as_constant(const Sym& value, const std::string& reas
     }
     return result;
   }
-  if (value->kind != SymKind::kObject) return std::nullopt;
+  if (value->kind != SymKind::kObject || static_cast<ObjectValue&>(*value).differs())
+    return std::nullopt;
   const auto& object = static_cast<ObjectValue&>(*value).object;
   if (numpy_shim::is_exact_ndarray(object)) return std::nullopt;
   if (is_value_like(object.get())) {

@@ -7,6 +7,7 @@
 
 #include "numlift/py/python.h"
 
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -91,6 +92,32 @@ class Tracer {
   // A run-time Python or NumPy scalar input is replaced by its value now, guarded.
   Sym specialize_value(const Sym& value, const std::string& reason);
 
+  // ---- effects on objects from outside: calls that are made, in this order, when the program has
+  // run. What they are given is built before the first of them.
+  void record_effect(const Sym& owner, CallShape call);
+  // The same for a call that sets what `key` names in `owner` to its last argument: of two such
+  // calls only the later value is set, in the place of the first.
+  void record_set(const Sym& owner, BorrowedRef key, CallShape call);
+  // The call's own reference to argument `index` goes: only behind a graph break, where the frames
+  // own the arguments.
+  void record_release(uint32_t index, const Sym& value);
+  // Asked before each effect, with its call.
+  std::function<void(const CallShape&)> before_effect;
+  struct Effect {
+    Sym owner;
+    Ref key;  // null: the call does something else than to set
+    CallShape call;
+    std::optional<uint32_t> released{};  // an argument, instead of the call
+  };
+  const std::vector<Effect>& effects() const { return effects_; }
+  // One value for one object that can change, by whatever sources it is reached. `made` for the
+  // first source; the others are guarded to read the same object.
+  void add_identity(BorrowedRef object, const Sym& made);
+  // Whether these are two objects that can change; guarded.
+  bool guard_two(const Sym& a, const Sym& b);
+  // Changes a global variable: told apart from dicts that are reached as objects.
+  void add_changed_globals(BorrowedRef globals);
+
   // ---- externs: calls `callable` at run time with these values.
   // The result's structure, dtypes and ranks are learned by calling it now on the present values of
   // its arguments (pure callables only, with warnings and FP conditions silenced); the program
@@ -141,10 +168,12 @@ class Tracer {
   bool answer(SizeGuard::Relation relation, const SizeExpr& a, const SizeExpr& b, bool holds,
               const std::string& reason);
   void merge_sizes(const SizeExpr& a, const SizeExpr& b);
+  void guard_distinct();
   void apply_merges();
 
   std::unique_ptr<State> state_;
   Graph graph_;
+  std::vector<Effect> effects_;
   std::vector<std::string> operations_;
   int operation_depth_ = 0;
   friend class ExternCall;

@@ -354,7 +354,9 @@ Ref Tracer::present_value(const Sym& value) {
     case SymKind::kSize:
       return checked(PyLong_FromLongLong(hint(static_cast<SizeValue&>(*value).expr)));
     case SymKind::kObject:
-      return static_cast<ObjectValue&>(*value).object;
+      if (!static_cast<ObjectValue&>(*value).differs())
+        return static_cast<ObjectValue&>(*value).object;
+      [[fallthrough]];
     default:
       throw_break("unsupported_value", "the present value of a container");
   }

@@ -1,10 +1,13 @@
 // Tracer: the end of a trace. The result value becomes the graph's outputs and the recipe that
 // builds it; sizes that were found equal become structurally equal everywhere in the graph.
+#include <algorithm>
 #include <unordered_map>
 
 #include "numlift/frame_eval/marks.h"
 #include "numlift/py/py_error.h"
 #include "symbolic/builtins.h"
+#include "symbolic/instances.h"
+#include "symbolic/sets.h"
 #include "symbolic/tracer_state.h"
 
 namespace numlift::frame_eval {
@@ -30,16 +33,53 @@ class RecipeBuilder {
     return index;
   }
 
-  // Cells get their contents when all else is there: a function may be in its own closure.
-  void fill_cells() {
-    while (!empty_cells_.empty()) {
-      const auto [cell, content] = empty_cells_.back();
-      empty_cells_.pop_back();
-      RecipeNode fill;
-      fill.kind = RecipeNode::Kind::kFillCell;
-      fill.children = {cell, build(content)};
-      add(std::move(fill));
+  // What each effect's call is given.
+  void build_effects(const std::vector<Tracer::Effect>& effects) {
+    for (const Tracer::Effect& effect : effects) {
+      if (effect.released) {
+        RecipeNode release;
+        release.kind = RecipeNode::Kind::kRelease;
+        release.index = *effect.released;
+        // What was made of it for earlier effects goes, too, unless it is used again.
+        if (auto made = built_.find(effect.owner.get()); made != built_.end())
+          release.children = {made->second};
+        effects_.push_back(std::move(release));
+      } else {
+        effects_.push_back(call_node(effect.call));
+      }
     }
+  }
+
+  // Cells and instances get their contents when all else is there: a function may be in its own
+  // closure. Effects come last: nothing that they change is read after them.
+  void complete(const std::vector<uint32_t>& results) {
+    while (!empty_cells_.empty() || !empty_instances_.empty()) {
+      if (!empty_cells_.empty()) {
+        const auto [cell, content] = empty_cells_.back();
+        empty_cells_.pop_back();
+        RecipeNode fill;
+        fill.kind = RecipeNode::Kind::kFillCell;
+        fill.children = {cell, build(content)};
+        add(std::move(fill));
+      } else {
+        const auto [index, instance] = empty_instances_.back();
+        empty_instances_.pop_back();
+        fill_instance(index, *instance);
+      }
+    }
+    for (size_t i = 0; i < effects_.size(); ++i) {
+      std::vector<uint32_t>& released = effects_[i].children;
+      if (effects_[i].kind != RecipeNode::Kind::kRelease || released.empty()) continue;
+      const auto uses = [&](const std::vector<uint32_t>& nodes) {
+        return std::find(nodes.begin(), nodes.end(), released[0]) != nodes.end();
+      };
+      const bool is_used_later =
+          uses(results) ||
+          std::any_of(effects_.begin() + static_cast<ptrdiff_t>(i) + 1, effects_.end(),
+                      [&](const RecipeNode& later) { return uses(later.children); });
+      if (is_used_later) released.clear();
+    }
+    for (RecipeNode& effect : effects_) add(std::move(effect));
   }
 
  private:
@@ -59,7 +99,7 @@ class RecipeBuilder {
   }
   uint32_t none() { return constant(Ref::create(Py_None)); }
 
-  uint32_t call(const CallShape& shape) {
+  RecipeNode call_node(const CallShape& shape) {
     RecipeNode recipe;
     recipe.kind = RecipeNode::Kind::kCall;
     recipe.object = shape.callable;
@@ -67,7 +107,27 @@ class RecipeBuilder {
     recipe.index = static_cast<uint32_t>(shape.advance);
     recipe.place = shape.place;
     for (const Sym& argument : shape.arguments) recipe.children.push_back(build(argument));
-    return add(std::move(recipe));
+    return recipe;
+  }
+  uint32_t call(const CallShape& shape) { return add(call_node(shape)); }
+
+  // An empty object of the class, by object.__new__.
+  uint32_t instance(const ObjectValue& value) {
+    BorrowedRef type = reinterpret_cast<PyObject*>(value.object.type());
+    const uint32_t index =
+        call({object_method("__new__"), {tracer_.constant(Ref::create(type))}, {}, 0});
+    if (value.state) empty_instances_.emplace_back(index, &value);
+    return index;
+  }
+  void fill_instance(uint32_t index, const ObjectValue& value) {
+    for (const auto& [name, content] : value.state->attributes) {
+      RecipeNode set;
+      set.kind = RecipeNode::Kind::kCall;
+      set.object = object_method("__setattr__");
+      const uint32_t key = constant(name);
+      set.children = {index, key, build(content)};
+      add(std::move(set));
+    }
   }
 
   uint32_t function(const FunctionValue& value) {
@@ -137,8 +197,10 @@ class RecipeBuilder {
         value.source != nullptr && value.source->kind != guards::Source::Kind::kConstant;
     switch (value.kind) {
       case SymKind::kObject: {
+        const auto& object = static_cast<const ObjectValue&>(value);
+        if (object.is_new) return instance(object);
         if (outside) return source(value);
-        return constant(static_cast<const ObjectValue&>(value).object);
+        return constant(object.object);
       }
       case SymKind::kArray: {
         const auto& array = static_cast<const ArrayValue&>(value);
@@ -165,8 +227,11 @@ class RecipeBuilder {
       }
       case SymKind::kList:
         return container(RecipeNode::Kind::kList, static_cast<const SequenceValue&>(value).items);
-      case SymKind::kSet:
-        return container(RecipeNode::Kind::kSet, static_cast<const SequenceValue&>(value).items);
+      case SymKind::kSet: {
+        const auto shape = set_shape(static_cast<const SetValue&>(value));
+        if (!shape) cannot(value, "a set is handed to CPython whose order comes from its history");
+        return call(*shape);
+      }
       case SymKind::kDict: {
         std::vector<Sym> flat;
         for (const auto& [key, item] : static_cast<const DictValue&>(value).items) {
@@ -210,6 +275,8 @@ class RecipeBuilder {
   std::vector<Sym> kept_;  // what built_ names stays alive
   int depth_ = 0;
   std::vector<std::pair<uint32_t, Sym>> empty_cells_;
+  std::vector<std::pair<uint32_t, const ObjectValue*>> empty_instances_;
+  std::vector<RecipeNode> effects_;
 };
 
 }  // namespace
@@ -237,7 +304,9 @@ TraceResult Tracer::finish(const std::vector<Sym>& results) {
   TraceResult done;
   RecipeBuilder builder(*this, &done.recipe);
   for (const Sym& result : results) done.results.push_back(builder.build(result));
-  builder.fill_cells();
+  builder.build_effects(effects_);
+  builder.complete(done.results);
+  guard_distinct();
   for (const auto& storage : state_->storages) {
     if (storage && storage->stored_to) graph_.mutated_inputs.push_back(storage->current);
   }

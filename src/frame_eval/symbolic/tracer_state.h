@@ -19,6 +19,9 @@ struct Tracer::State {
   std::vector<std::shared_ptr<Storage>> storages;  // of array inputs; null for the others
   std::vector<size_t> array_guards;                // by input: index of its IsArray guard
   std::map<std::string, Sym> opened;               // by source: a source read twice is one value
+  // By real object: what can change, so that two sources of one object must be one value.
+  std::unordered_map<PyObject*, Sym> identities;
+  std::vector<Ref> changed_globals;
   std::vector<ExternRecipe> externs;
   std::vector<SizeExpr> merged;  // by SymbolId: what the symbol is known to equal
   std::vector<Ref> present;      // present values of nodes, as far as they were needed

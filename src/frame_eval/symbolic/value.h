@@ -31,7 +31,7 @@ enum class SymKind : uint8_t {
   kSize,    // Python int known only at run time
   kTuple,
   kList,
-  kSet,
+  kSet,   // SetValue (sets.h)
   kDict,  // containers made in the frame (or opened outside tuples)
   kSlice,
   kFunction,  // a Python function made in the frame
@@ -52,9 +52,33 @@ struct SymbolicValue {
   guards::SourcePtr source;  // null: made in the frame, or a constant of the code
 };
 
+// What the trace knows of an object beyond what the real one shows. Of an object from outside: what
+// the traced code changed. Of one made in the frame: all there is.
+struct ObjectState {
+  // Attributes in the object itself (its dict, its slots), in the order in which they were first
+  // set. Null: deleted.
+  std::vector<std::pair<Ref, Sym>> attributes;
+  // A changed list or dict: a kList or kDict value that holds all of it, once the whole was looked
+  // at; until then what was put behind the items of the list, or set (null: removed) in the dict.
+  Sym content;
+  std::vector<Sym> appended;
+  std::vector<std::pair<Sym, Sym>> entries;
+};
+
 struct ObjectValue : SymbolicValue {
   explicit ObjectValue(Ref object) : SymbolicValue(SymKind::kObject), object(std::move(object)) {}
+  // Of a value made in the frame (is_new): an empty object of its class, which stands for the class
+  // in questions about types and is never handed out.
   Ref object;
+  bool is_new = false;
+  std::unique_ptr<ObjectState> state;  // null: nothing is known beyond `object`
+
+  ObjectState& changed() {
+    if (!state) state = std::make_unique<ObjectState>();
+    return *state;
+  }
+  // The real object is not what the traced code would see.
+  bool differs() const { return is_new || state != nullptr; }
 };
 
 // Memory that arrays share. `current` is its newest version in the graph; every read and view names
@@ -96,8 +120,7 @@ struct SizeValue : SymbolicValue {
   SizeExpr expr;
 };
 
-// Tuples, lists, sets (items in insertion order); an opened outside tuple keeps its source and
-// object.
+// Tuples and lists; an opened outside tuple keeps its source and object.
 struct SequenceValue : SymbolicValue {
   using SymbolicValue::SymbolicValue;
   std::vector<Sym> items;
@@ -122,8 +145,9 @@ struct SliceValue : SymbolicValue {
 
 struct CellValue : SymbolicValue {
   CellValue() : SymbolicValue(SymKind::kCell) {}
-  Sym content;  // null: empty
-  Ref outside;  // the real cell, when it existed before the call
+  Sym content;              // null: empty
+  Ref outside;              // the real cell, when it existed before the call
+  bool is_changed = false;  // `content` is all there is to know of the outside cell
 };
 
 struct FunctionValue : SymbolicValue {

@@ -420,7 +420,7 @@ class Dying:
         log.append(self.name)
 
 
-@probe(bug=KEPT)
+@probe()
 def lifetimes_across_breaks(x):
     z = leave([Dying("a")])
     y = x + 1

@@ -332,29 +332,6 @@ def test_arguments_that_are_containers():
     same(f, ([x, 2], {"k": x}, ((x, 2.0), "s")))
 
 
-def test_changes_of_outside_containers_are_left_to_python():
-    def append(items):
-        items.append(1)
-        return items
-
-    def assign(d):
-        d["k"] = 1
-        return d
-
-    def delete(d):
-        del d["a"]
-        return d
-
-    def extend(items):
-        items += [1]
-        return items
-
-    breaks(append, [x], reason="append()")
-    breaks(assign, {"a": x}, reason="item assignment")
-    breaks(delete, {"a": x}, reason="del")
-    breaks(extend, [x], reason="extend()")
-
-
 def test_chained_comparison_and_boolean_operators():
     def f(a, n):
         return 1 < n < 5, n and 7, n or 8, not n, 0 <= n != 3, a.ndim == 2 and n > 1, [] or "empty", () and 1

@@ -4,7 +4,6 @@ import types
 
 import numpy as np
 import pytest
-from same_call import breaks
 
 import numlift as nl
 
@@ -143,16 +142,6 @@ def test_two_functions_share_a_cell():
     check(compiled)
     double()
     check(compiled)
-
-
-def test_global_store_is_left_to_python():
-    def f(a):
-        global STORED
-        STORED = 1
-        return a
-
-    breaks(f, x, reason="the global 'STORED'")
-    assert globals().pop("STORED") == 1
 
 
 def test_outside_list_and_dict_changed():

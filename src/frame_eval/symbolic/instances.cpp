@@ -1,0 +1,303 @@
+#include "symbolic/instances.h"
+
+#include "numlift/py/py_error.h"
+#include "symbolic/attributes.h"
+#include "symbolic/pure.h"
+#include "symbolic/special_methods.h"
+
+namespace numlift::frame_eval {
+
+using guards::Source;
+
+Ref object_method(const char* name) {
+  return checked(PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyBaseObject_Type), name));
+}
+
+namespace {
+
+// object's own function of this name, which all classes that do not override it share.
+bool is_object_method(const Sym& value, const char* name) {
+  return value && value->kind == SymKind::kObject &&
+         object_of(value).get() == object_method(name).get();
+}
+
+PyTypeObject* as_type(BorrowedRef cls) { return reinterpret_cast<PyTypeObject*>(cls.get()); }
+
+// Its instances hold attributes and no more, and nobody sees when they go.
+bool is_plain_class(BorrowedRef cls) {
+  PyTypeObject* type = as_type(cls);
+  if (!PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) ||
+      PyType_HasFeature(type, Py_TPFLAGS_IS_ABSTRACT) || type->tp_itemsize != 0) {
+    return false;
+  }
+  PyTypeObject* base = type;
+  while (PyType_HasFeature(base, Py_TPFLAGS_HEAPTYPE)) base = base->tp_base;
+  return base == &PyBaseObject_Type && type->tp_alloc == PyType_GenericAlloc &&
+         type->tp_finalize == nullptr && type->tp_del == nullptr;
+}
+
+[[noreturn]] void cannot_make(const Sym& cls) {
+  throw_break("object_made",
+              fmt::format("an instance of {} is made", callable_text(object_of(cls))));
+}
+
+Sym new_instance(Interpreter& interpreter, const Sym& cls) {
+  if (cls->kind != SymKind::kObject || !PyType_Check(object_of(cls).get()) ||
+      !is_plain_class(object_of(cls))) {
+    cannot_make(cls);
+  }
+  real_object(interpreter, cls, "an instance of it is made");
+  has_objects_method(interpreter, object_of(cls), "__del__");
+  const Ref nothing = checked(PyTuple_New(0));
+  auto instance = std::make_shared<ObjectValue>(
+      must(PyBaseObject_Type.tp_new(as_type(object_of(cls)), nothing.get(), nullptr)));
+  instance->is_new = true;
+  return instance;
+}
+
+// A method written in Python, maybe behind staticmethod as __new__ is; null otherwise.
+Sym python_function(Interpreter& interpreter, const Sym& raw) {
+  if (raw->kind != SymKind::kObject) return nullptr;
+  BorrowedRef object = object_of(raw);
+  if (PyFunction_Check(object.get())) return raw;
+  if (object.type() != &PyStaticMethod_Type) return nullptr;
+  real_object(interpreter, raw, "a method is called");
+  Ref function = must(PyObject_GetAttrString(object.get(), "__func__"));
+  if (!PyFunction_Check(function.get())) return nullptr;
+  return interpreter.tracer.outside(function, Source::constant(function));
+}
+
+Sym class_lookup(Interpreter& interpreter, BorrowedRef cls, const char* name) {
+  Ref text = checked(PyUnicode_InternFromString(name));
+  return class_member(interpreter, cls, text);
+}
+
+}  // namespace
+
+bool has_objects_method(Interpreter& interpreter, BorrowedRef cls, const char* name) {
+  const Sym member = class_lookup(interpreter, cls, name);
+  if (!member) return true;
+  const Ref text = checked(PyUnicode_InternFromString(name));
+  if (member->kind != SymKind::kObject ||
+      object_of(member).get() != _PyType_Lookup(&PyBaseObject_Type, text.get())) {
+    return false;
+  }
+  real_object(interpreter, member, "a method that it inherits from object");
+  return true;
+}
+
+namespace {
+
+bool is_instance_of(Interpreter& interpreter, const Sym& value, BorrowedRef cls) {
+  Ref type = type_of(interpreter, value);
+  return PyType_IsSubtype(as_type(type), as_type(cls)) != 0;
+}
+
+std::pair<Ref, Sym>* find_entry(ObjectState& state, BorrowedRef name) {
+  for (auto& entry : state.attributes) {
+    if (entry.first.get() == name.get() || PyUnicode_Compare(entry.first.get(), name.get()) == 0)
+      return &entry;
+  }
+  return nullptr;
+}
+
+// What the real object holds; null: nothing, or it is not reached so.
+BorrowedRef real_attribute(BorrowedRef object, BorrowedRef name) {
+  PyObject* raw = _PyType_Lookup(object.type(), name);
+  if (const auto slot = guards::slot_of_instance(raw, object)) return *slot;
+  PyObject** dict = _PyObject_GetDictPtr(object.get());
+  if (dict == nullptr || *dict == nullptr) return {};
+  PyObject* found = PyDict_GetItemWithError(*dict, name.get());
+  if (found == nullptr) PyErr_Clear();
+  return found;
+}
+
+bool has_dict(PyTypeObject* type) {
+  return type->tp_dictoffset != 0 || PyType_HasFeature(type, Py_TPFLAGS_MANAGED_DICT);
+}
+
+void store_own(Interpreter& interpreter, const Sym& owner, BorrowedRef name, const Sym& value) {
+  auto& object = as<ObjectValue>(owner);
+  const auto no_attribute = [&] {
+    throw_break("would_raise", fmt::format("'{}' has no attribute '{}' to delete", type_name(owner),
+                                           utf8_text(name)));
+  };
+  auto* entry = object.state ? find_entry(*object.state, name) : nullptr;
+  if (!value) {
+    if (entry != nullptr ? !entry->second : object.is_new) no_attribute();
+    if (entry == nullptr) {
+      BorrowedRef own = real_attribute(object.object, name);
+      if (!own) no_attribute();
+      if (PyObject* of_class = _PyType_Lookup(object.object.type(), name);
+          of_class != nullptr && !guards::slot_of_instance(of_class, object.object)) {
+        throw_break("attribute_set",
+                    fmt::format("attribute '{}' of a {}, which its class has, too, is deleted",
+                                utf8_text(name), type_name(owner)));
+      }
+      interpreter.tracer.guard(
+          Source::attribute(owner->source, name),
+          guards::HasType{Ref::create(reinterpret_cast<PyObject*>(own.type()))},
+          "it is deleted at " + interpreter.location_text());
+    }
+  }
+  auto& attributes = object.changed().attributes;
+  entry = find_entry(*object.state, name);
+  if (entry != nullptr && value && entry->second) {
+    entry->second = value;
+  } else {
+    // Set anew, it is the last in the dict.
+    if (entry != nullptr) attributes.erase(attributes.begin() + (entry - attributes.data()));
+    if (value || !object.is_new) attributes.emplace_back(Ref::create(name), value);
+  }
+  if (object.is_new) return;
+  const Sym key = interpreter.object(name);
+  if (value) {
+    interpreter.tracer.record_set(owner, name,
+                                  {object_method("__setattr__"), {owner, key, value}, {}, 0});
+  } else {
+    interpreter.tracer.record_effect(owner, {object_method("__delattr__"), {owner, key}, {}, 0});
+  }
+}
+
+}  // namespace
+
+Sym make_instance(Interpreter& interpreter, const Sym& cls, CallArguments arguments) {
+  BorrowedRef object = object_of(cls);
+  PyTypeObject* type = as_type(object);
+  if (Py_TYPE(type)->tp_call != PyType_Type.tp_call || !is_plain_class(object)) cannot_make(cls);
+  real_object(interpreter, cls, "it is called");
+  if (Py_TYPE(type) != &PyType_Type) {
+    const BorrowedRef metaclass = reinterpret_cast<PyObject*>(Py_TYPE(type));
+    real_object(interpreter, class_lookup(interpreter, metaclass, "__call__"), "it is called");
+  }
+  interpreter.direct_caller = nullptr;
+  const Sym maker = class_lookup(interpreter, object, "__new__");
+  const Sym initializer = class_lookup(interpreter, object, "__init__");
+  const bool has_init = !is_object_method(initializer, "__init__");
+  Sym instance;
+  if (is_object_method(maker, "__new__")) {
+    if (!has_init && (!arguments.positional.empty() || !arguments.keywords.empty())) {
+      throw_break("would_raise", fmt::format("{}() takes no arguments", type->tp_name));
+    }
+    real_object(interpreter, maker, "an instance is made");
+    instance = new_instance(interpreter, cls);
+  } else {
+    const Sym function = python_function(interpreter, maker);
+    if (!function) cannot_make(cls);
+    CallArguments given = arguments;
+    given.positional.insert(given.positional.begin(), cls);
+    instance = call_python_function(interpreter, function, std::move(given));
+    if (!is_instance_of(interpreter, instance, object)) return instance;
+  }
+  if (!has_init) {
+    real_object(interpreter, initializer, "an instance is made");
+    return instance;
+  }
+  const Sym function = python_function(interpreter, initializer);
+  if (!function || function != initializer) cannot_make(cls);
+  arguments.positional.insert(arguments.positional.begin(), instance);
+  if (!is_object(call_python_function(interpreter, function, std::move(arguments)), Py_None)) {
+    throw_break("would_raise", "__init__() should return None");
+  }
+  return instance;
+}
+
+Sym own_attribute(Interpreter& interpreter, const Sym& owner, BorrowedRef name) {
+  auto& object = as<ObjectValue>(owner);
+  if (object.state) {
+    if (const auto* entry = find_entry(*object.state, name)) return entry->second;
+  }
+  if (object.is_new) return nullptr;
+  BorrowedRef own = real_attribute(object.object, name);
+  if (!own) return nullptr;
+  const auto source = owner->source ? owner->source : Source::constant(object.object);
+  return interpreter.tracer.outside(Ref::create(own), Source::attribute(source, name));
+}
+
+bool is_own_attribute_traced(const Sym& owner, BorrowedRef name) {
+  const auto& object = as<ObjectValue>(owner);
+  return object.is_new || (object.state && find_entry(*object.state, name) != nullptr);
+}
+
+void set_own_attribute(Interpreter& interpreter, const Sym& owner, BorrowedRef name,
+                       const Sym& value) {
+  const auto cannot = [&](const char* why) {
+    throw_break("attribute_set", fmt::format("attribute '{}' of a {} is set{}", utf8_text(name),
+                                             type_name(owner), why));
+  };
+  if (owner->kind != SymKind::kObject) cannot("");
+  BorrowedRef object = object_of(owner);
+  PyTypeObject* type = object.type();
+  if (!PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) || PyType_Check(object.get()) ||
+      PyModule_Check(object.get()) || (!as<ObjectValue>(owner).is_new && !owner->source)) {
+    cannot("");
+  }
+  Ref cls = type_of(interpreter, owner);
+  const Sym raw = class_member(interpreter, cls, name);
+  if (raw) {
+    PyTypeObject* kind = reinterpret_cast<PyTypeObject*>(type_of(interpreter, raw).get());
+    PyObject* real = _PyType_Lookup(type, name);
+    if (kind->tp_descr_set != nullptr && !guards::slot_of_instance(real, object)) {
+      if (kind == &PyProperty_Type) {
+        real_object(interpreter, raw, "a property is set");
+        Ref setter = must(PyObject_GetAttrString(real, value ? "fset" : "fdel"));
+        if (!PyFunction_Check(setter.get())) cannot(", whose property has no setter in Python");
+        const Sym function = interpreter.tracer.outside(setter, Source::constant(setter));
+        CallArguments arguments{{owner}, {}};
+        if (value) arguments.positional.push_back(value);
+        call_python_function(interpreter, function, std::move(arguments));
+        return;
+      }
+      const Sym result = value ? special_method(interpreter, raw, "__set__", {owner, value})
+                               : special_method(interpreter, raw, "__delete__", {owner});
+      if (!result) cannot(", which is a descriptor");
+      return;
+    }
+    if (kind->tp_descr_set == nullptr && !has_dict(type)) {
+      throw_break("would_raise", fmt::format("attribute '{}' of a {} is read-only", utf8_text(name),
+                                             type_name(owner)));
+    }
+  } else if (!has_dict(type)) {
+    throw_break("would_raise",
+                fmt::format("'{}' has no attribute '{}'", type_name(owner), utf8_text(name)));
+  }
+  store_own(interpreter, owner, name, value);
+}
+
+Sym call_object_method(Interpreter& interpreter, const Sym& callable,
+                       const CallArguments& arguments) {
+  const auto& given = arguments.positional;
+  const auto is = [&](const char* name) { return is_object_method(callable, name); };
+  BorrowedRef object = object_of(callable);
+  if (object.type() != &PyWrapperDescr_Type && object.type() != &PyCFunction_Type) return nullptr;
+  if (!arguments.keywords.empty()) return nullptr;
+  const auto name_at = [&](size_t i) -> BorrowedRef {
+    return given.size() > i && given[i]->kind == SymKind::kObject &&
+                   PyUnicode_CheckExact(object_of(given[i]).get())
+               ? object_of(given[i])
+               : BorrowedRef();
+  };
+  const auto guard_name = [&](size_t i) {
+    Ref name = *real_object(interpreter, given[i], "the name of an attribute");
+    PyObject* text = name.release();
+    PyUnicode_InternInPlace(&text);
+    return Ref::steal(text);
+  };
+  if (given.size() == 1 && is("__new__")) return new_instance(interpreter, given[0]);
+  if (given.size() == 1 && is("__init__")) return interpreter.none();
+  if (given.size() == 3 && is("__setattr__") && name_at(1)) {
+    set_own_attribute(interpreter, given[0], guard_name(1), given[2]);
+    return interpreter.none();
+  }
+  if (given.size() == 2 && is("__delattr__") && name_at(1)) {
+    set_own_attribute(interpreter, given[0], guard_name(1), nullptr);
+    return interpreter.none();
+  }
+  if (given.size() == 2 && is("__getattribute__") && name_at(1) &&
+      given[0]->kind == SymKind::kObject) {
+    return generic_attribute(interpreter, given[0], guard_name(1));
+  }
+  return nullptr;
+}
+
+}  // namespace numlift::frame_eval
