@@ -261,7 +261,7 @@ bool holds(const Predicate& predicate, BorrowedRef value, bool must_be_writeable
 
 std::string predicate_kind(const Predicate& predicate) {
   static constexpr const char* kKinds[] = {
-      "object", "type",     "constant",    "array",    "opaque array", "int",   "length",
+      "object", "type",     "constant",    "array",    "opaque array", "int",     "length",
       "keys",   "function", "same object", "distinct", "comparison",   "present", "absent"};
   static_assert(std::size(kKinds) == std::variant_size_v<Predicate>);
   return kKinds[predicate.index()];

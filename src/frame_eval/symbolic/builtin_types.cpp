@@ -178,8 +178,9 @@ Sym py_super(Interpreter& interpreter, const CallArguments& arguments) {
   for (size_t i = 0; i < slots.size(); ++i) {
     if (slots[i].is_free && utf8_text(slots[i].name) == "__class__" && self && frame->slots[i] &&
         frame->slots[i]->kind == SymKind::kCell) {
-      return std::make_shared<SuperValue>(interpreter.read_cell(as<CellValue>(frame->slots[i])),
-                                          self);
+      const Sym start = interpreter.read_cell(as<CellValue>(frame->slots[i]));
+      check_super(interpreter, start, self);
+      return std::make_shared<SuperValue>(start, self);
     }
   }
   throw_break("unsupported_call", "super() without a class");

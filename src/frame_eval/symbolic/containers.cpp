@@ -112,7 +112,6 @@ bool same_key(BorrowedRef a, BorrowedRef b) {
   return equal == 1;
 }
 
-
 bool is_list(const Sym& value) {
   return value->kind == SymKind::kList || has_object_type(value, &PyList_Type);
 }
