@@ -7,11 +7,15 @@ EXAMPLE ?= digits
 CPP     := 1
 PYTEST_ARGS ?=
 
-.PHONY: help build demo test test-314 test-sanitize lint format wheel clean
+# Modules of CPython's own tests; all that tests/cpython/run.py lists when none is named.
+TESTS ?=
+
+.PHONY: help build demo test test-cpython test-314 test-sanitize lint format wheel clean
 
 help:
 	@echo 'make demo  [EXAMPLE=digits]     build, then run examples/demo.py'
 	@echo 'make test  [PYTHON=python3.13]  build, then run the C++ suites and the Python tests'
+	@echo 'make test-cpython [TESTS=...]   CPython'"'"'s own tests, every function compiled'
 	@echo 'make test-314               the same on CPython 3.14, in a root of Debian unstable (as root)'
 	@echo 'make build | test-sanitize | lint | format | wheel | clean'
 
@@ -23,6 +27,9 @@ demo:
 
 test:
 	@CPP=$(CPP) tools/with_build.sh $(PYTHON) $(if $(filter 0,$(CPP)),extension,all) tools/test.sh $(PYTEST_ARGS)
+
+test-cpython:
+	@tools/with_build.sh $(PYTHON) extension python tests/cpython/run.py $(TESTS)
 
 # Debian unstable has CPython 3.14 and newer compilers. Its root is kept between runs.
 test-314:

@@ -9,7 +9,7 @@ import numpy as np
 
 import numlift as nl
 
-GROUPS = ("calls", "breaks", "first_call", "import_time", "shapes", "kernels")
+GROUPS = ("calls", "breaks", "regions", "first_call", "import_time", "shapes", "kernels")
 
 
 def duration(seconds):

@@ -19,6 +19,7 @@ WITHOUT_EXAMPLE = {
     "custom_op_without_fake",
     "custom_op_fake",
     "disabled",
+    "nothing_to_gain",
 }
 # Examples for the page alone; other tests bring these about.
 SHOWN = {
@@ -277,6 +278,32 @@ def f(x, days):
     return x * (days * 2)
 
 f(np.ones(3), datetime.timedelta(days=1).days)
+""",
+    ),
+    "finalizer": _pair(
+        """
+class Timer:
+    def __del__(self):
+        print("done")
+
+@nl.compile
+def f(x, timer):
+    y = x * 2
+    del timer
+    return y + 1
+
+f(np.ones(3), Timer())
+""",
+        """
+class Timer:
+    def __del__(self):
+        print("done")
+
+@nl.compile
+def f(x, timer):
+    return x * 2 + 1
+
+f(np.ones(3), Timer())
 """,
     ),
     "set_order": _pair(

@@ -4,6 +4,7 @@
 #include "bindings.h"
 #include "numlift/codegen/compile.h"
 #include "numlift/frame_eval/compiled_function.h"
+#include "numlift/frame_eval/frame_hook.h"
 #include "numlift/numpy_shim/allocator.h"
 
 namespace py = pybind11;
@@ -37,10 +38,19 @@ Backend backend_of(const py::object& backend) {
                        std::string(Py_TYPE(backend.ptr())->tp_name));
 }
 
+frame_eval::CompileOptions make_options(bool fullgraph, std::optional<bool> dynamic,
+                                        const py::object& backend) {
+  frame_eval::CompileOptions options;
+  options.fullgraph = fullgraph;
+  options.dynamic = dynamic;
+  options.backend = backend_of(backend);
+  if (options.backend == Backend::kUsers) options.users_backend = Ref::create(backend.ptr());
+  return options;
+}
+
 py::object compile(const py::object& callable, bool fullgraph, std::optional<bool> dynamic,
                    const py::object& backend) {
-  frame_eval::CompileOptions options{fullgraph, dynamic, backend_of(backend), {}};
-  if (options.backend == Backend::kUsers) options.users_backend = Ref::create(backend.ptr());
+  const frame_eval::CompileOptions options = make_options(fullgraph, dynamic, backend);
   return with_python_errors([&] {
     return py::reinterpret_steal<py::object>(
         frame_eval::make_compiled_function(callable.ptr(), options).release());
@@ -83,6 +93,20 @@ void bind_compile(py::module_& module) {
   module.def("break_count", [](const py::object& compiled) {
     check_compiled(compiled);
     return frame_eval::break_count_of(compiled.ptr());
+  });
+
+  module.def(
+      "enter_region",
+      [](std::optional<bool> dynamic, const py::object& backend, bool everywhere) {
+        const frame_eval::CompileOptions options = make_options(false, dynamic, backend);
+        with_python_errors([&] { frame_eval::enter_region(options, everywhere); });
+      },
+      py::arg("dynamic").none(true), py::arg("backend"), py::arg("everywhere"));
+  module.def("leave_region", [] { with_python_errors([] { frame_eval::leave_region(); }); });
+  module.def("is_in_region", &frame_eval::is_in_region);
+  module.def("region_stats", [] {
+    const frame_eval::RegionStats stats = frame_eval::region_stats();
+    return py::dict(py::arg("looked_at") = stats.looked_at, py::arg("functions") = stats.functions);
   });
 
   py::class_<CallStats>(module, "CallStats")

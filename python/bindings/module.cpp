@@ -3,6 +3,7 @@
 #include "numlift/frame_eval/marks.h"
 #include "numlift/frame_eval/break_reason.h"
 #include "numlift/frame_eval/compiled_function.h"
+#include "numlift/frame_eval/frame_hook.h"
 #include "numlift/numpy_shim/allocator.h"
 #include "numlift/numpy_shim/dtypes.h"
 #include "numlift/numpy_shim/errstate.h"
@@ -26,6 +27,7 @@ PYBIND11_MODULE(_core, module) {
         PyExc_RuntimeError, attributes.get()));
     frame_eval::initialize_compiled_function();
     frame_eval::set_unsupported_class(unsupported);
+    frame_eval::initialize_frame_hook();
     const Ref hatch_error = checked(PyErr_NewExceptionWithDoc(
         "numlift.EscapeHatchError",
         "A function under an escape hatch does not keep what was promised of it.",

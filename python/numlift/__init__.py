@@ -20,6 +20,7 @@ from . import _logging, config
 from .hatches import *  # noqa: F403
 from . import hatches as _hatches
 from .custom_op import custom_op
+from .region import compile_region
 from .explain import compile_times, error_on_graph_break, explain
 from . import fx
 from .fx import graph_module
@@ -29,6 +30,7 @@ __all__ = [
     "EscapeHatchError",
     "Unsupported",
     "compile",
+    "compile_region",
     "compile_times",
     "compiler",
     "config",

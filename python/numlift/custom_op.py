@@ -15,6 +15,7 @@ import functools
 import inspect
 import re
 import threading
+import typing
 
 import numpy as np
 
@@ -62,7 +63,8 @@ def _kind_of(annotation, parameter, name):
     if isinstance(origin, type) and origin in _KINDS:
         return _KINDS[origin]
     members = getattr(annotation, "__args__", None)
-    if members and not isinstance(origin, type):  # Union, Optional
+    # Union, Optional, A | B, whose class is typing.Union in newer versions.
+    if members and (origin is typing.Union or not isinstance(origin, type)):
         none = type(None)
         kinds = [none if one in (None, none) else _kind_of(one, parameter, name) for one in members]
         if None in kinds:

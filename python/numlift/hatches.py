@@ -50,7 +50,7 @@ def _copy_function(fn, code):
     return functools.update_wrapper(new, fn)
 
 
-def _marked_copy(fn, mark, text, code=None):
+def _marked_copy(fn, mark, text, code=None, target=None):
     """A callable that does what `fn` does, with a mark of its own: `fn` itself keeps none."""
     if isinstance(fn, types.FunctionType):
         # With a code object of its own, so that no guard takes one for the other.
@@ -61,7 +61,7 @@ def _marked_copy(fn, mark, text, code=None):
             return fn(*args, **kwargs)
 
         functools.update_wrapper(new, fn, updated=())
-    _core.set_mark(new, mark, None, text)
+    _core.set_mark(new, mark, target, text)
     return new
 
 
@@ -105,7 +105,8 @@ def disable(fn=None, *, recursive=True, reason=None):
     code = None
     if not recursive and isinstance(fn, types.FunctionType):
         code = _core.code_with_wrapped_callees(fn.__code__, _compiled_callee)
-    return _marked_copy(fn, "disabled", text, code)
+    # The target says that in a compile_region what the function calls is looked at.
+    return _marked_copy(fn, "disabled", text, code, None if recursive else _compiled_callee)
 
 
 def skip(fn=None, *, reason=None):

@@ -102,6 +102,11 @@ bool may_compile(FunctionState* state, Site* site, const std::string& why_again)
     return false;
   }
   site->plain = true;
+  // Nobody has asked for this very function to be compiled.
+  if (!state->owns_code) {
+    if (log_enabled(LogChannel::recompiles)) log(LogChannel::recompiles, info.reason);
+    return false;
+  }
   log_warning(info.reason +
               ". CPython runs it from now on. Fix: keep what the guard names the same from call "
               "to call, or raise numlift.config.recompile_limit");
@@ -113,6 +118,14 @@ std::string what_happens_at(const EntryExit& exit, bool runs_in_python) {
                                     : "a program runs up to here, then CPython runs this step";
   if (!exit.after.empty()) text += "; " + exit.after.front()->name + " goes on";
   return text;
+}
+
+BreakInfo idle_info(const FunctionState& state) {
+  BreakInfo info;
+  info.category = "nothing_to_gain";
+  info.reason = state.name + " does no work on arrays";
+  info.user_stack = {first_line_of(state.code)};
+  return info;
 }
 
 void note_compilation(const Site& site, const Entry& entry) {
@@ -145,7 +158,7 @@ Entry* compile_call(FunctionState* state, Site* site, const guards::CallInputs& 
 
   const auto start = std::chrono::steady_clock::now();
   const uint64_t drops = drop_count();
-  const Ref function = Ref::create(reinterpret_cast<PyObject*>(state->function));
+  const Ref function = Ref::create(call.function);
   ++state->stats.compiles;
   const bool is_start = site->frames.empty();
   auto traced = trace_call({function, is_start ? nullptr : &site->frames, site->name}, call);
@@ -174,6 +187,9 @@ Entry* compile_call(FunctionState* state, Site* site, const guards::CallInputs& 
       return nullptr;
     }
     result.graph.name = site->name;
+    CompileOptions options = state->options;
+    const bool is_idle = options.only_gains && !has_array_work(result.graph);
+    if (!is_idle) state->has_gain = true;
     if (log_enabled(LogChannel::graph)) {
       log(LogChannel::graph,
           fmt::format("{} as captured:\n{}", site->name, graph_text(result.graph)));
@@ -187,17 +203,26 @@ Entry* compile_call(FunctionState* state, Site* site, const guards::CallInputs& 
       runs_in_python = is_step(result, from);
       exit =
           make_exit(*result.exit, runs_in_python ? from : result.exit->frames,
-                    runs_in_python && is_start ? PyFunction_GET_CLOSURE(function.get()) : nullptr,
+                    runs_in_python && is_start && PyFunction_GET_CLOSURE(function.get()) != nullptr,
                     &state->resume_sites);
+      // A function of its own has one closure for all calls.
+      if (exit->needs_closure && state->owns_code) {
+        PyObject* closure = PyFunction_GET_CLOSURE(function.get());
+        check_status(PyFunction_SetClosure(exit->function.get(), closure));
+      }
       report_break(exit->info, what_happens_at(*exit, runs_in_python));
     }
     entry = std::make_unique<Entry>(std::move(result), state->options, errstate, call);
     entry->times.trace = trace_ms;
     if (runs_in_python) {
       entry->become_python(exit->info);
+    } else if (is_idle && !exit) {
+      entry->become_python(idle_info(*state));
     } else {
-      entry->compile(state->options, function);
-      note_compilation(*site, *entry);
+      // Code for a few numbers takes longer to make than it ever saves.
+      if (is_idle) options.backend = Backend::kEager;
+      entry->compile(options, function);
+      if (!is_idle) note_compilation(*site, *entry);
     }
     entry->exit = std::move(exit);
     entry->note_owned();

@@ -15,6 +15,7 @@
 
 #include "break_message.h"
 #include "call_record.h"
+#include "cpython/eval_frame.h"
 #include "cpython/thread_state.h"
 #include "error_region.h"
 #include "function_state.h"
@@ -50,9 +51,13 @@ PyObject* call_original(FunctionState& state, PyObject* const* args, size_t narg
     return nullptr;
   }
   PyThreadState* thread = PyThreadState_Get();
-  if (numlift_enter_original(thread) < 0) return nullptr;
+  const int entered = numlift_enter_original(thread);
+  if (entered < 0) return nullptr;
+  PyObject* const before =
+      numlift_exchange_plain_function(reinterpret_cast<PyObject*>(state.function));
   PyObject* result = PyObject_Vectorcall(state.callable.get(), args, nargsf, keyword_names);
-  numlift_leave_original(thread);
+  numlift_exchange_plain_function(before);
+  numlift_leave_original(thread, entered);
   return result;
 }
 
@@ -111,6 +116,27 @@ bool run_usual(FunctionState& state, const guards::CallInputs& call, PyObject** 
   return true;
 }
 
+}  // namespace
+
+Found run_bound(FunctionState& state, const guards::CallInputs& call, const Leaving* leaving,
+                PyObject** result) noexcept {
+  if (run_usual(state, call, result)) return *result == nullptr ? Found::kError : Found::kResult;
+  return run_call(state, call, leaving, result);
+}
+
+bool steps_aside(PyCodeObject* code) {
+  if (!numlift_is_watched(code)) return false;
+  static bool is_said = false;
+  if (log_enabled(LogChannel::breaks) && !std::exchange(is_said, true)) {
+    log(LogChannel::breaks,
+        "a debugger, a profiler or a tool of sys.monitoring looks on: CPython runs what it "
+        "watches");
+  }
+  return true;
+}
+
+namespace {
+
 PyObject* call_compiled(PyObject* self, PyObject* const* args, size_t nargsf,
                         PyObject* keyword_names) noexcept {
   FunctionState& state = state_of(self);
@@ -121,19 +147,17 @@ PyObject* call_compiled(PyObject* self, PyObject* const* args, size_t nargsf,
   PyObject* result = nullptr;
   if (function != nullptr && !state.plain && !options().disable &&
       current_stance.load(std::memory_order_relaxed) != Stance::kForceEager &&
-      !numlift_is_watched(reinterpret_cast<PyCodeObject*>(function->func_code))) {
+      !steps_aside(reinterpret_cast<PyCodeObject*>(function->func_code))) {
     const Py_ssize_t nargs = PyVectorcall_NARGS(nargsf);
     const Signature& signature = state.signature;
     PyObject* called = reinterpret_cast<PyObject*>(function);
     if (keyword_names == nullptr && nargs == signature.positional && signature.is_plain() &&
         !state.self) {
-      if (run_usual(state, {args, called}, &result)) return result;
-      found = run_call(state, {args, called}, &result);
+      found = run_bound(state, {args, called}, nullptr, &result);
     } else {
       BoundArguments bound;
       if (bound.bind(signature, function, state.self.get(), args, nargs, keyword_names)) {
-        if (run_usual(state, {bound.values(), called}, &result)) return result;
-        found = run_call(state, {bound.values(), called}, &result);
+        found = run_bound(state, {bound.values(), called}, nullptr, &result);
       }
     }
   }
@@ -201,8 +225,7 @@ void deallocate(PyObject* self) {
   if (object->weak_references != nullptr) PyObject_ClearWeakRefs(self);
   clear(self);
   if (FunctionState* state = std::exchange(object->state, nullptr)) {
-    (state->previous == nullptr ? all_states : state->previous->next) = state->next;
-    if (state->next != nullptr) state->next->previous = state->previous;
+    unlink_state(state);
     delete state;
   }
   type->tp_free(self);
@@ -321,6 +344,17 @@ std::vector<std::unique_ptr<Entry>> FunctionState::take_entries() {
   return taken;
 }
 
+void link_state(FunctionState* state) {
+  state->next = all_states;
+  if (all_states != nullptr) all_states->previous = state;
+  all_states = state;
+}
+
+void unlink_state(FunctionState* state) {
+  (state->previous == nullptr ? all_states : state->previous->next) = state->next;
+  if (state->next != nullptr) state->next->previous = state->previous;
+}
+
 void FunctionState::sweep_retired() {
   std::vector<std::unique_ptr<Entry>> dropped;
   for (auto& entry : retired) {
@@ -355,9 +389,7 @@ Ref make_compiled_function(BorrowedRef callable, const CompileOptions& options) 
     refresh_signature(*state);
   else
     state->break_count = 1;
-  state->next = all_states;
-  if (all_states != nullptr) all_states->previous = state.get();
-  all_states = state.get();
+  link_state(state.get());
   object->state = state.release();
   PyObject_GC_Track(result.get());
   return result;
@@ -444,7 +476,8 @@ void drop_entries() {
   std::vector<std::unique_ptr<Entry>> dropped;
   for (FunctionState* state = all_states; state != nullptr; state = state->next) {
     for (auto& entry : state->take_entries()) dropped.push_back(std::move(entry));
-    if (state->function != nullptr) state->code = Ref();  // the next call looks at it afresh
+    if (state->function != nullptr && state->owns_code)
+      state->code = Ref();  // the next call looks at it afresh
   }
 }
 

@@ -22,9 +22,10 @@ struct Site;
 // Where an entry's program ends when it does not return: CPython runs one unit of instructions.
 struct EntryExit {
   BreakInfo info;
-  Ref function;            // runs it, called with the trace's results; see make_unit_function
-  size_t value_count = 0;  // of all frames
-  size_t outer_count = 0;  // of the frames around the last one: they stay as they are
+  Ref function;                // runs it, called with the trace's results; see make_unit_function
+  bool needs_closure = false;  // that of the function that is called
+  size_t value_count = 0;      // of all frames
+  size_t outer_count = 0;      // of the frames around the last one: they stay as they are
   std::vector<Site*> after;
   uint64_t last_call = 0;  // that came through here
 };

@@ -22,6 +22,7 @@ struct FunctionState {
   Ref function_owner, self;  // the Python function inside, and its first argument if bound
   PyFunctionObject* function = nullptr;  // null: nothing to trace
   Ref code;                              // function.__code__ when signature was made
+  bool owns_code = true;                 // false: the code owns this state
   Signature signature;
   CompileOptions options;
   std::string name;  // for messages
@@ -30,6 +31,7 @@ struct FunctionState {
   ResumeSites resume_sites;
   std::vector<std::unique_ptr<Entry>> retired;  // dropped while a call was inside
   bool plain = false;                           // given up on: CPython runs all calls
+  bool has_gain = false;                        // some program has array work
   CallStats stats;
   int break_count = 0;
 
@@ -75,5 +77,13 @@ bool is_tracing();
 std::optional<BreakInfo> why_never_traced(const FunctionState& state);
 
 void clear_compile_log();
+
+// The list of all states, for numlift.reset().
+void link_state(FunctionState* state);
+void unlink_state(FunctionState* state);
+
+// A debugger, profiler or sys.monitoring tool watches `code`: it must see real frames. Said once in
+// the log.
+bool steps_aside(PyCodeObject* code);
 
 }  // namespace numlift::frame_eval

@@ -26,6 +26,11 @@ Ref make_function(const RecipeNode& node, const std::vector<Ref>& made) {
   if (part(2)) check_status(PyFunction_SetKwDefaults(function.get(), part(2)));
   if (part(3)) check_status(PyFunction_SetClosure(function.get(), part(3)));
   if (const BorrowedRef given = part(4)) {
+    // The function that makes them, when they are wanted.
+    if (PyFunction_Check(given.get())) {
+      check_status(PyObject_SetAttrString(function.get(), "__annotate__", given));
+      return function;
+    }
     Ref annotations = Ref::create(given);
     if (PyTuple_CheckExact(given.get())) {
       annotations = checked(PyDict_New());
@@ -46,13 +51,10 @@ Ref make_by_call(const RecipeNode& node, const std::vector<Ref>& made) {
   Ref object = checked(PyObject_Vectorcall(node.object.get(), arguments.data(),
                                            arguments.size() - static_cast<size_t>(named),
                                            node.keyword_names.get()));
-  if (node.index == 0) return object;
-  static PyObject* const set_state = PyUnicode_InternFromString("__setstate__");
-  // Iterators of lists, tuples, ranges, strings and arrays know their place.
-  if (PyObject_HasAttr(object.get(), set_state) != 0) {
-    const Ref place = checked(PyLong_FromUnsignedLong(node.index));
+  if (node.place) {
+    static PyObject* const set_state = PyUnicode_InternFromString("__setstate__");
+    const Ref place = checked(PyLong_FromLongLong(*node.place));
     (void)checked(PyObject_CallMethodOneArg(object.get(), set_state, place.get()));
-    return object;
   }
   for (uint32_t i = 0; i < node.index; ++i) {
     const Ref item = Ref::steal(PyIter_Next(object.get()));

@@ -5,10 +5,12 @@
 // stood: nothing is done twice.
 #include "run_call.h"
 
+#include <algorithm>
 #include <optional>
 
 #include "break_message.h"
 #include "call_record.h"
+#include "cpython/eval_frame.h"
 #include "cpython/thread_state.h"
 #include "error_region.h"
 #include "left_values.h"
@@ -21,6 +23,7 @@ namespace numlift::frame_eval {
 namespace {
 
 constexpr int kMostRestartsInRow = 8;
+constexpr int kMostIdleSteps = 64;
 constexpr size_t kUsualScratchWords = 128;  // slots and symbols of one entry
 
 // Owned objects; most calls have few.
@@ -244,17 +247,39 @@ Step enter_safely(FunctionState& state, Site& site, const guards::CallInputs& ca
 }
 
 // A Python function called from here counts as one level of recursion, not two.
-PyObject* call_function(BorrowedRef function, Values& values) {
-  if (numlift_enter_original(PyThreadState_Get()) < 0) return nullptr;
-  PyObject* result = PyObject_Vectorcall(function.get(), values.data(), values.size(), nullptr);
-  numlift_leave_original(PyThreadState_Get());
+// `values` keeps the first `kept` only: the function's own references are the last ones otherwise.
+PyObject* call_function(BorrowedRef function, Values& values, size_t kept) {
+  const int entered = numlift_enter_original(PyThreadState_Get());
+  if (entered < 0) return nullptr;
+  struct Kept {
+    Values* values;
+    size_t count;
+  } context{&values, kept};
+  const auto let_go = [](void* raw) {
+    const auto* own = static_cast<Kept*>(raw);
+    own->values->drop(own->count);
+  };
+  PyObject* result =
+      numlift_call_and_let_go(function.get(), values.data(), values.size(), let_go, &context);
+  numlift_leave_original(PyThreadState_Get(), entered);
   return result;
 }
 
+// Functions with one code object share their entries, and have closures of their own.
+Ref with_closure_of(BorrowedRef function, BorrowedRef called) {
+  PyObject* closure = PyFunction_GET_CLOSURE(called.get());
+  Ref copy = checked(
+      PyFunction_New(PyFunction_GET_CODE(function.get()), PyFunction_GET_GLOBALS(function.get())));
+  check_status(PyFunction_SetClosure(copy.get(), closure));
+  return copy;
+}
+
 // CPython's part at a graph break. Null: *result is what the call returns or raises.
-Site* run_unit(const EntryExit& exit, Values* values, PyObject** result) {
+Site* run_unit(const EntryExit& exit, BorrowedRef called, Values* values, PyObject** result) {
   const LeftValues left;
-  Ref answer = Ref::steal(call_function(exit.function, *values));
+  const Ref function =
+      exit.needs_closure ? with_closure_of(exit.function, called) : Ref::create(exit.function);
+  Ref answer = Ref::steal(call_function(function, *values, exit.outer_count));
   if (answer.get() != left_object().get()) {
     *result = answer.release();
     return nullptr;
@@ -268,9 +293,10 @@ Site* run_unit(const EntryExit& exit, Values* values, PyObject** result) {
 }
 
 // The unit has run: there is no call any more that CPython could begin anew.
-Site* run_unit_safely(const EntryExit& exit, Values* values, PyObject** result) noexcept {
+Site* run_unit_safely(const EntryExit& exit, BorrowedRef called, Values* values,
+                      PyObject** result) noexcept {
   try {
-    return run_unit(exit, values, result);
+    return run_unit(exit, called, values, result);
   } catch (const std::exception& error) {
     PyErr_Format(PyExc_RuntimeError, "numlift internal error behind a graph break: %s",
                  error.what());
@@ -292,8 +318,10 @@ BreakInfo untried_info(const FunctionState& state, const Site& site) {
 }
 
 bool may_go_on(const FunctionState& state, const Site& site) {
-  return !state.plain && !site.plain && !options().disable && state.function != nullptr &&
-         !numlift_is_watched(reinterpret_cast<PyCodeObject*>(state.function->func_code));
+  PyObject* code = state.code.get();
+  if (state.owns_code) code = state.function == nullptr ? nullptr : state.function->func_code;
+  return !state.plain && !site.plain && !options().disable && code != nullptr &&
+         !steps_aside(reinterpret_cast<PyCodeObject*>(code));
 }
 
 // Keeps what testing.break_count tells: in how many places the last call that traced left the
@@ -315,8 +343,10 @@ class BreakCounter {
 
 }  // namespace
 
-Found run_call(FunctionState& state, const guards::CallInputs& call, PyObject** result) noexcept {
+Found run_call(FunctionState& state, const guards::CallInputs& call, const Leaving* leaving,
+               PyObject** result) noexcept {
   BreakCounter breaks(state);
+  int steps = 0;
   Values values;  // the arguments of `site`, once it is not the start
   Site* site = &state.start;
   guards::CallInputs inputs = call;
@@ -324,7 +354,9 @@ Found run_call(FunctionState& state, const guards::CallInputs& call, PyObject** 
     Values results;
     Entered entered;
     Step step = Step::kCPython;
-    if (site == &state.start ? !site->plain : may_go_on(state, *site)) {
+    // A function that nobody has asked to be compiled may turn out to be a loop without arrays.
+    const bool is_idle = state.options.only_gains && !state.has_gain && ++steps > kMostIdleSteps;
+    if (site == &state.start ? !site->plain : !is_idle && may_go_on(state, *site)) {
       step = enter_safely(state, *site, inputs, &results, &entered);
     }
     switch (step) {
@@ -343,7 +375,7 @@ Found run_call(FunctionState& state, const guards::CallInputs& call, PyObject** 
         }
         if (site == &state.start) return Found::kCPython;
         ++state.stats.fallbacks;
-        *result = call_function(site->rest, values);
+        *result = call_function(site->rest, values, 0);
         return *result == nullptr ? Found::kError : Found::kResult;
       case Step::kLeft:
         break;
@@ -354,7 +386,11 @@ Found run_call(FunctionState& state, const guards::CallInputs& call, PyObject** 
     breaks.pass(exit);
     values.clear();
     values.take(results);
-    site = run_unit_safely(exit, &values, result);
+    if (leaving != nullptr) {
+      leaving->drop_arguments(leaving->context);
+      leaving = nullptr;
+    }
+    site = run_unit_safely(exit, inputs.function, &values, result);
     if (site == nullptr) {
       breaks.finish(false);
       return *result == nullptr ? Found::kError : Found::kResult;

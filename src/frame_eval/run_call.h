@@ -1,5 +1,5 @@
 // One call of a compiled function, from its arguments to its result. Private to
-// compiled_function.cpp.
+// compiled_function.cpp and frame_hook.cpp.
 #pragma once
 
 #include "function_state.h"
@@ -12,7 +12,19 @@ enum class Found : uint8_t {
   kError,    // a Python error is set
 };
 
-// The boundary: whatever goes wrong inside numlift, the user's call goes on in CPython.
-Found run_call(FunctionState& state, const guards::CallInputs& call, PyObject** result) noexcept;
+// Called when the call's own arguments are not needed any more though it goes on: whoever owns them
+// may drop them, as a Python function's frame does when its variables change.
+struct Leaving {
+  void (*drop_arguments)(void* context);
+  void* context;
+};
+
+// The boundary: whatever goes wrong inside numlift, the user's call goes on in CPython. `leaving`
+// may be null.
+Found run_call(FunctionState& state, const guards::CallInputs& call, const Leaving* leaving,
+               PyObject** result) noexcept;
+// The same with a short way for the usual call.
+Found run_bound(FunctionState& state, const guards::CallInputs& call, const Leaving* leaving,
+                PyObject** result) noexcept;
 
 }  // namespace numlift::frame_eval

@@ -89,8 +89,9 @@ Site* ResumeSites::find_or_make(const std::vector<SuspendedFrame>& frames, const
 }
 
 std::unique_ptr<EntryExit> make_exit(const TraceExit& exit, const std::vector<SuspendedFrame>& from,
-                                     BorrowedRef closure, ResumeSites* sites) {
+                                     bool needs_closure, ResumeSites* sites) {
   auto made = std::make_unique<EntryExit>();
+  made->needs_closure = needs_closure;
   made->info = exit.info;
   for (const SuspendedFrame& frame : from) made->value_count += frame.value_count();
   made->outer_count = made->value_count - from.back().value_count();
@@ -100,7 +101,6 @@ std::unique_ptr<EntryExit> make_exit(const TraceExit& exit, const std::vector<Su
       (from.size() == 1 && returns_behind_unit(exit.frames.back()));
   UnitFunction unit = stays ? UnitFunction{make_rest_function(from.back()), {}}
                             : make_unit_function(from.back(), exit.frames.back(), leave_function());
-  if (closure) check_status(PyFunction_SetClosure(unit.function.get(), closure));
   made->function = wrap_in_callers(from, std::move(unit.function), left_object());
   std::vector<SuspendedFrame> frames = exit.frames;
   const SuspendedFrame& last = exit.frames.back();
@@ -119,8 +119,12 @@ bool is_step(const TraceResult& trace, const std::vector<SuspendedFrame>& from) 
       !std::equal(from.begin(), from.end() - 1, to.begin(), same_place)) {
     return false;
   }
-  const auto& nodes = trace.graph.nodes();
-  return std::none_of(nodes.begin(), nodes.end(), [](const Node& node) {
+  return !has_array_work(trace.graph);
+}
+
+bool has_array_work(const Graph& graph) {
+  const auto& nodes = graph.nodes();
+  return std::any_of(nodes.begin(), nodes.end(), [](const Node& node) {
     const OpClass kind = op_info(node.op).op_class;
     return kind == OpClass::kExtern || kind == OpClass::kReduction || kind == OpClass::kMemory ||
            (kind == OpClass::kElementwise && node.type.value_kind == ValueKind::kArray);

@@ -39,11 +39,14 @@ class ResumeSites {
 
 // What CPython does at a graph break, as functions. `from`: the frames where CPython begins, when
 // it runs all up to the break, too; else the frames at the break. Throws PyError, InternalError.
+// `needs_closure`: it begins where a function with free variables does.
 std::unique_ptr<EntryExit> make_exit(const TraceExit& exit, const std::vector<SuspendedFrame>& from,
-                                     BorrowedRef closure, ResumeSites* sites);
+                                     bool needs_closure, ResumeSites* sites);
 // Whether CPython can run from `from` to the break as well as a program could: the same frames are
 // open, no array is computed on the way, and no handler can lead there by another way.
 bool is_step(const TraceResult& trace, const std::vector<SuspendedFrame>& from);
+// Work that is worth a program: on arrays, not on numbers alone.
+bool has_array_work(const Graph& graph);
 // The frame of a call that begins.
 SuspendedFrame first_frame(BorrowedRef function);
 

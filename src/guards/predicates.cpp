@@ -123,6 +123,7 @@ struct Holds {
     if (found < 0) PyErr_Clear();  // no memory for a large int
     return found == (p.outcome ? 1 : 0);
   }
+  bool operator()(const IsPresent&) const { return true; }
   bool operator()(const IsAbsent&) const { return false; }
 };
 
@@ -212,6 +213,7 @@ struct Text {
     return fmt::format("{}{} {}", p.outcome ? "" : "not ", kNames[p.compare],
                        object_text(p.constant));
   }
+  std::string operator()(const IsPresent&) const { return "present"; }
   std::string operator()(const IsAbsent&) const { return "absent"; }
 };
 
@@ -246,6 +248,7 @@ struct FoundText {
   std::string operator()(const IsSame&) const { return "another object"; }
   std::string operator()(const AreDistinct&) const { return "one object in two places"; }
   std::string operator()(const Compares&) const { return object_text(value); }
+  std::string operator()(const IsPresent&) const { return object_text(value); }
   std::string operator()(const IsAbsent&) const { return object_text(value); }
 };
 
@@ -258,8 +261,8 @@ bool holds(const Predicate& predicate, BorrowedRef value, bool must_be_writeable
 
 std::string predicate_kind(const Predicate& predicate) {
   static constexpr const char* kKinds[] = {
-      "object", "type",     "constant",    "array",    "opaque array", "int",   "length",
-      "keys",   "function", "same object", "distinct", "comparison",   "absent"};
+      "object", "type",     "constant",    "array",    "opaque array", "int",     "length",
+      "keys",   "function", "same object", "distinct", "comparison",   "present", "absent"};
   static_assert(std::size(kKinds) == std::variant_size_v<Predicate>);
   return kKinds[predicate.index()];
 }

@@ -73,7 +73,11 @@ BorrowedRef read_attribute(BorrowedRef owner, BorrowedRef name) {
   }
   PyObject* of_type = _PyType_Lookup(type, name);
   if (const auto place = slot_of_instance(of_type, owner)) return *place;
-  if (of_type != nullptr && Py_TYPE(of_type)->tp_descr_set != nullptr) return {};
+  // A data descriptor, unless it can only be set.
+  if (of_type != nullptr && Py_TYPE(of_type)->tp_descr_set != nullptr &&
+      Py_TYPE(of_type)->tp_descr_get != nullptr) {
+    return {};
+  }
   if (is_module) {
     BorrowedRef in_module = dict_get(PyModule_GetDict(owner.get()), name);
     return in_module ? in_module : BorrowedRef(of_type);

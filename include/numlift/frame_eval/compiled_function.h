@@ -28,6 +28,12 @@ struct CompileOptions {
   std::optional<bool> dynamic;  // false: sizes and ints are guarded to be what they were
   Backend backend = Backend::kLlvm;
   Ref users_backend = {};  // kUsers
+  // What has no array work is left to CPython as it is.
+  bool only_gains = false;
+  bool operator==(const CompileOptions& other) const {
+    return fullgraph == other.fullgraph && dynamic == other.dynamic && backend == other.backend &&
+           users_backend.get() == other.users_backend.get() && only_gains == other.only_gains;
+  }
 };
 
 // Makes the type; called once when the module is imported.

@@ -28,7 +28,8 @@ enum class Mark : uint8_t {
 
 struct MarkEntry {
   Mark mark = Mark::kDisabled;
-  Ref target;        // kAllowed: what is called in its place; or null
+  // kAllowed: what is called in its place. kDisabled: not null when what it calls is compiled.
+  Ref target;
   std::string text;  // for messages
 };
 

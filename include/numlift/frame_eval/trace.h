@@ -50,10 +50,11 @@ struct RecipeNode {
                   // defaults, closure, annotations
     kRelease,     // argument `index` of the call is let go
     kCall,  // `object` called with the children (the last ones by keyword), then next() `index`
-            // times
+            // times, or __setstate__(place)
   };
   Kind kind = Kind::kConstant;
   uint32_t index = 0;
+  std::optional<int64_t> place{};  // kCall
   bool read_only = false;  // kOutput: the array's WRITEABLE flag is cleared before it is handed out
   // kOutput, views: strides in bytes as NumPy shows them. Axes of size 1 have them from here, as
   // the graph does not know what moves nothing.

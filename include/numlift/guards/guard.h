@@ -64,11 +64,12 @@ struct Compares {
   Ref constant;
   bool outcome;
 };  // exact int or float; so it compares with an int or float
-struct IsAbsent {};  // the source can't be read (e.g. global shadows a builtin)
+struct IsPresent {};  // whatever it is
+struct IsAbsent {};   // the source can't be read (e.g. global shadows a builtin)
 
 using Predicate =
     std::variant<IsObject, HasType, EqualsConstant, IsArray, IsOpaqueArray, IsInt64, HasLength,
-                 HasKeys, FunctionIs, IsSame, AreDistinct, Compares, IsAbsent>;
+                 HasKeys, FunctionIs, IsSame, AreDistinct, Compares, IsPresent, IsAbsent>;
 
 struct Guard {
   SourcePtr source;

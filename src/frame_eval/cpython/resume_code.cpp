@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "cpython/code_object.h"
+#include "cpython/eval_frame.h"
 #include "cpython/flow.h"
 #include "cpython/opcode_table.h"
 #include "numlift/py/py_error.h"
@@ -158,8 +159,8 @@ namespace {
 // Names through which code looks at the locals of its own frame.
 constexpr std::string_view kFrameReaders[] = {"locals", "vars",  "dir",      "eval",
                                               "exec",   "super", "__class__"};
-constexpr std::string_view kFrameKeepers[] = {"_getframe", "currentframe", "settrace",
-                                              "setprofile"};
+constexpr std::string_view kFrameKeepers[] = {"_getframe",  "currentframe", "settrace",
+                                              "setprofile", "set_trace",    "breakpoint"};
 
 bool has_name(PyCodeObject* code, std::span<const std::string_view> wanted) {
   for (PyObject* names : {code->co_names, code->co_localsplusnames}) {
@@ -473,7 +474,7 @@ std::vector<SuspendedFrame> ResumeBuilder::run_unit(const SuspendedFrame& at_uni
           }
           break;
         }
-        if (op != Instr::kPopTop) break;
+        if (op != Instr::kPopTop && op != Instr::kPopIter) break;
       }
     }
     at(place).target = static_cast<int32_t>(size());
@@ -526,6 +527,7 @@ Ref ResumeBuilder::finish() {
     instruction.target = static_cast<int32_t>(replaced_by_);
   }
   const Ref code = encode(bytecode);
+  check_status(numlift_keep_with_code(as_code(code), NUMLIFT_PLAIN_CODE));
   return checked(PyFunction_New(code.get(), frame_.globals.get()));
 }
 

@@ -1,5 +1,7 @@
 #include "symbolic/attributes.h"
 
+#include <algorithm>
+
 #include "numlift/py/py_error.h"
 #include "symbolic/calls.h"
 #include "symbolic/containers.h"
@@ -138,7 +140,8 @@ Sym find_instance_attribute(Interpreter& interpreter, const Sym& owner, Borrowed
   type_of(interpreter, owner);
   BorrowedRef raw = _PyType_Lookup(type, name);
   const bool is_slot = guards::slot_of_instance(raw.get(), object).has_value();
-  if (raw && is_data_descriptor(raw) && !is_slot) {
+  // One that can only be set does not hide the instance's own attribute.
+  if (raw && is_data_descriptor(raw) && !is_slot && raw.type()->tp_descr_get != nullptr) {
     if (PyFunction_Check(object.get())) {
       Ref value = must(PyObject_GetAttr(object, name));
       if (PyUnicode_CheckExact(value.get())) {
@@ -216,9 +219,7 @@ bool is_number_info(BorrowedRef object) {
 
 Sym object_attribute(Interpreter& interpreter, const Sym& owner, BorrowedRef name) {
   BorrowedRef object = object_of(owner);
-  if (PyModule_Check(object.get()) && object.type()->tp_getattro == PyModule_Type.tp_getattro) {
-    return module_attribute(interpreter, owner, name);
-  }
+  if (PyModule_CheckExact(object.get())) return module_attribute(interpreter, owner, name);
   if (is_number_info(object)) return constant_attribute(interpreter, owner, name);
   if (is_enum_class(object)) {
     if (Sym member = enum_class_attribute(interpreter, owner, name)) return member;
@@ -328,7 +329,10 @@ Sym get_super_attribute(Interpreter& interpreter, const Sym& start_class, const 
   const bool self_is_class = self->kind == SymKind::kObject && PyType_Check(object_of(self).get());
   Ref own_class = self_is_class ? *real_object(interpreter, self, "super() is used")
                                 : type_of(interpreter, self);
+  // The attribute of the super object itself.
+  if (utf8_text(name) == "__class__") throw_break("unsupported_call", "super().__class__");
   PyObject* mro = reinterpret_cast<PyTypeObject*>(own_class.get())->tp_mro;
+  if (mro == nullptr) throw_break("unsupported_call", "super() of a class that is being made");
   bool after = false;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(mro); ++i) {
     PyObject* candidate = PyTuple_GET_ITEM(mro, i);
@@ -350,9 +354,39 @@ Sym get_super_attribute(Interpreter& interpreter, const Sym& start_class, const 
   throw_break("unsupported_value", fmt::format("super() has no attribute '{}'", utf8_text(name)));
 }
 
+namespace {
+
+Sym number_method(Interpreter& interpreter, const Sym& number, BorrowedRef name) {
+  auto* type = reinterpret_cast<PyTypeObject*>(type_of(interpreter, number).get());
+  PyObject* raw = _PyType_Lookup(type, name);
+  if (raw == nullptr) no_attribute(number, name);
+  if (Py_TYPE(raw) == &PyGetSetDescr_Type || Py_TYPE(raw) == &PyMemberDescr_Type) {
+    unsupported_attribute(number, name);
+  }
+  return built_in_method(number, name);
+}
+
+}  // namespace
+
+bool says_its_class(const Sym& value) {
+  if (value->kind != SymKind::kObject) return false;
+  PyTypeObject* type = object_of(value).type();
+  if (!PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) return false;
+  static PyObject* const names[] = {PyUnicode_InternFromString("__class__"),
+                                    PyUnicode_InternFromString("__getattribute__")};
+  if (PyType_IsSubtype(type, &PyType_Type)) return false;
+  return std::any_of(std::begin(names), std::end(names), [&](PyObject* name) {
+    return _PyType_Lookup(type, name) != _PyType_Lookup(&PyBaseObject_Type, name) &&
+           type->tp_getattro != PyModule_Type.tp_getattro;
+  });
+}
+
 Sym get_attribute(Interpreter& interpreter, const Sym& owner, BorrowedRef name) {
   const std::string text = utf8_text(name);
-  if (text == "__class__") return interpreter.object(type_of(interpreter, owner));
+  if (text == "__class__") {
+    if (says_its_class(owner)) unsupported_attribute(owner, name);
+    return interpreter.object(type_of(interpreter, owner));
+  }
   if (is_numpy_value(owner)) return numpy_get_attribute(interpreter.tracer, owner, name);
   switch (owner->kind) {
     case SymKind::kObject:
@@ -361,9 +395,9 @@ Sym get_attribute(Interpreter& interpreter, const Sym& owner, BorrowedRef name) 
       if (text == "real" || text == "numerator") return owner;
       if (text == "imag") return interpreter.integer(0);
       if (text == "denominator") return interpreter.integer(1);
-      return built_in_method(owner, name);
+      return number_method(interpreter, owner, name);
     case SymKind::kScalar:
-      return built_in_method(owner, name);
+      return number_method(interpreter, owner, name);
     case SymKind::kTuple:
       if (as<SequenceValue>(owner).named_tuple_class) {
         if (Sym found = named_tuple_attribute(interpreter, owner, name)) return found;
@@ -529,7 +563,8 @@ std::optional<bool> has_attribute(Interpreter& interpreter, const Sym& owner, Bo
   if (PyType_Check(object.get())) return class_has_attribute(interpreter, owner, name);
   auto source = Source::attribute(source_of(owner), name);
   bool present;
-  if (PyModule_Check(object.get()) && object.type()->tp_getattro == PyModule_Type.tp_getattro) {
+  if (PyModule_CheckExact(object.get())) {
+    if (_PyType_Lookup(&PyModule_Type, name) != nullptr) return true;  // __dict__ and the like
     Ref hook = checked(PyUnicode_InternFromString("__getattr__"));
     PyObject* dict = PyModule_GetDict(object.get());
     present = PyDict_Contains(dict, name) == 1;
@@ -544,9 +579,11 @@ std::optional<bool> has_attribute(Interpreter& interpreter, const Sym& owner, Bo
   } else {
     return std::nullopt;
   }
-  if (!present) {
-    interpreter.tracer.guard(source, guards::IsAbsent{},
-                             "it is asked for at " + interpreter.location_text());
+  const std::string reason = "it is asked for at " + interpreter.location_text();
+  if (present) {
+    interpreter.tracer.guard(source, guards::IsPresent{}, reason);
+  } else {
+    interpreter.tracer.guard(source, guards::IsAbsent{}, reason);
   }
   return present;
 }

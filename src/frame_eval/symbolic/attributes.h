@@ -25,6 +25,9 @@ Sym get_super_attribute(Interpreter& interpreter, const Sym& start_class, const 
                         BorrowedRef name);
 
 // super() itself
+// Its class has its own idea of what __class__ is (a proxy): isinstance() asks it.
+bool says_its_class(const Sym& value);
+
 struct SuperValue : IteratorValue {
   SuperValue(Sym start_class, Sym self)
       : start_class(std::move(start_class)), self(std::move(self)) {}

@@ -108,10 +108,7 @@ Sym py_str(Interpreter& interpreter, const CallArguments& arguments) {
 Sym py_tuple(Interpreter& interpreter, const CallArguments& arguments) {
   ArgumentReader read("tuple", arguments);
   read.expect(0, 1);
-  if (read.count() == 1 && is_tuple(read[0]) &&
-      (read[0]->kind != SymKind::kTuple || !as<SequenceValue>(read[0]).named_tuple_class)) {
-    return read[0];
-  }
+  if (read.count() == 1 && is_plain_tuple(read[0])) return read[0];
   return make_tuple(read.count() ? collect_items(interpreter, read[0]) : std::vector<Sym>{});
 }
 
@@ -156,11 +153,28 @@ Sym py_type(Interpreter& interpreter, const CallArguments& arguments) {
   return interpreter.object(type_of(interpreter, read[0]));
 }
 
+// super(type, object) raises where the object is no instance and no subclass of the type.
+void check_super(Interpreter& interpreter, const Sym& start, const Sym& self) {
+  const auto type = real_object(interpreter, start, "super() is used");
+  if (!type || !PyType_Check(type->get())) throw_break("would_raise", "super() of no class");
+  auto* wanted = reinterpret_cast<PyTypeObject*>(type->get());
+  Ref own = type_of(interpreter, self);
+  if (PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(own.get()), wanted)) return;
+  if (self->kind == SymKind::kObject && PyType_Check(object_of(self).get()) &&
+      PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(object_of(self).get()), wanted)) {
+    return;
+  }
+  throw_break("would_raise", "super() of an object of another class");
+}
+
 // super(): the frame's first argument, and the cell __class__ that the compiler makes for it.
 Sym py_super(Interpreter& interpreter, const CallArguments& arguments) {
   ArgumentReader read("super", arguments);
   read.expect(0, 2);
-  if (read.count() == 2) return std::make_shared<SuperValue>(read[0], read[1]);
+  if (read.count() == 2) {
+    check_super(interpreter, read[0], read[1]);
+    return std::make_shared<SuperValue>(read[0], read[1]);
+  }
   if (read.count() == 1) throw_break("unsupported_call", "super() with one argument");
   Frame* frame = interpreter.current_frame();
   Sym self = frame->slots.empty() ? nullptr : frame->slots[0];
@@ -169,8 +183,9 @@ Sym py_super(Interpreter& interpreter, const CallArguments& arguments) {
   for (size_t i = 0; i < slots.size(); ++i) {
     if (slots[i].is_free && utf8_text(slots[i].name) == "__class__" && self && frame->slots[i] &&
         frame->slots[i]->kind == SymKind::kCell) {
-      return std::make_shared<SuperValue>(interpreter.read_cell(as<CellValue>(frame->slots[i])),
-                                          self);
+      const Sym start = interpreter.read_cell(as<CellValue>(frame->slots[i]));
+      check_super(interpreter, start, self);
+      return std::make_shared<SuperValue>(start, self);
     }
   }
   throw_break("unsupported_call", "super() without a class");

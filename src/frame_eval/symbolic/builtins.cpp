@@ -134,7 +134,8 @@ bool is_subclass(Interpreter& interpreter, BorrowedRef type, const Sym& classes)
   }
   auto real = real_object(interpreter, classes, "a class test");
   if (!real) throw_break("unsupported_value", "a class test with a " + type_name(classes));
-  if (std::string_view(real->type()->tp_name) == "types.UnionType") {
+  const std::string_view kind = real->type()->tp_name;
+  if (kind == "types.UnionType" || kind == "typing.Union") {
     Ref parts = must(PyObject_GetAttrString(real->get(), "__args__"));
     return is_subclass(interpreter, type, interpreter.object(parts));
   }
@@ -158,7 +159,8 @@ bool is_subclass(Interpreter& interpreter, BorrowedRef type, const Sym& classes)
   // The abstract classes of the standard library, asked about builtin and NumPy classes.
   Ref module = must(PyObject_GetAttrString(real->get(), "__module__"));
   const std::string name = PyUnicode_Check(module.get()) ? utf8_text(module) : "";
-  const bool known = name == "collections.abc" || name == "numbers";
+  const bool known = (name == "collections.abc" || name == "numbers") &&
+                     std::string_view(metatype->tp_name) == "ABCMeta";
   const auto* tested = reinterpret_cast<PyTypeObject*>(type.get());
   const bool plain = !(tested->tp_flags & Py_TPFLAGS_HEAPTYPE);
   if (!known || !plain) throw_break("unsupported_call", "a class test with a metaclass of its own");
@@ -190,7 +192,12 @@ Sym py_isinstance(Interpreter& interpreter, const CallArguments& arguments) {
     real_object(interpreter, read[1], "a class test");
     return interpreter.boolean(false);
   }
-  return interpreter.boolean(is_subclass(interpreter, type_of(interpreter, read[0]), read[1]));
+  const bool is_instance = is_subclass(interpreter, type_of(interpreter, read[0]), read[1]);
+  if (!is_instance && says_its_class(read[0])) {
+    throw_break("unsupported_call", "isinstance() of a " + type_name(read[0]) +
+                                        ", which says of itself what its class is");
+  }
+  return interpreter.boolean(is_instance);
 }
 
 Sym py_issubclass(Interpreter& interpreter, const CallArguments& arguments) {

@@ -80,6 +80,7 @@ Sym extend_method(const MethodCall& call) {
 Sym insert_method(const MethodCall& call) {
   call.expect(2, 2);
   const int64_t index = concrete_int(call.interpreter, call[0], "insert()");
+  check_acyclic(call.self, call[1]);
   auto& items = as<SequenceValue>(open_for_change(call.interpreter, call.self)).items;
   const int64_t place = clamp_index(index, static_cast<int64_t>(items.size()));
   items.insert(items.begin() + place, call[1]);

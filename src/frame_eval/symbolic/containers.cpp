@@ -1,8 +1,11 @@
 #include "symbolic/containers.h"
 
+#include <unordered_set>
+
 #include "numlift/py/py_error.h"
 #include "symbolic/exceptions.h"
 #include "symbolic/iterators.h"
+#include "symbolic/limits.h"
 #include "symbolic/operators.h"
 #include "symbolic/pure.h"
 #include "symbolic/side_effects.h"
@@ -48,6 +51,12 @@ void guard_length(Interpreter& interpreter, const Sym& container, int64_t length
                            "its length is used at " + interpreter.location_text());
 }
 
+void check_size(Py_ssize_t size, int64_t limit, const char* what) {
+  if (size > limit) {
+    throw_break("too_long", fmt::format("the items of a {} of length {} are followed", what, size));
+  }
+}
+
 bool is_changed(const Sym& container) {
   return container->kind == SymKind::kObject && as<ObjectValue>(container).state != nullptr;
 }
@@ -56,6 +65,7 @@ bool is_changed(const Sym& container) {
 std::vector<Sym> outside_items(Interpreter& interpreter, const Sym& list) {
   PyObject* real = object_of(list);
   const Py_ssize_t length = PyList_GET_SIZE(real);
+  check_size(length, kMaxSequenceItems, "list");
   guard_length(interpreter, list, length);
   std::vector<Sym> items;
   for (Py_ssize_t i = 0; i < length; ++i) {
@@ -79,6 +89,7 @@ void check_keys(PyObject* dict) {
 // As the dict was before the call.
 std::vector<std::pair<Sym, Sym>> outside_dict_items(Interpreter& interpreter, const Sym& dict) {
   PyObject* real = object_of(dict);
+  check_size(PyDict_GET_SIZE(real), kMaxKeys, "dict");
   check_keys(real);
   interpreter.guard_key_order(container_source(dict), real);
   std::vector<std::pair<Sym, Sym>> items;
@@ -92,6 +103,8 @@ std::vector<std::pair<Sym, Sym>> outside_dict_items(Interpreter& interpreter, co
   return items;
 }
 
+}  // namespace
+
 bool same_key(BorrowedRef a, BorrowedRef b) {
   if (a.get() == b.get()) return true;
   if (!is_pure(a) || !is_pure(b)) return false;
@@ -100,11 +113,14 @@ bool same_key(BorrowedRef a, BorrowedRef b) {
   return equal == 1;
 }
 
-}  // namespace
-
 bool is_list(const Sym& value) {
   return value->kind == SymKind::kList || has_object_type(value, &PyList_Type);
 }
+bool is_plain_tuple(const Sym& value) {
+  if (value->kind == SymKind::kTuple) return !as<SequenceValue>(value).named_tuple_class;
+  return has_object_type(value, &PyTuple_Type);
+}
+
 bool is_tuple(const Sym& value) {
   return value->kind == SymKind::kTuple || has_object_type(value, &PyTuple_Type);
 }
@@ -120,6 +136,7 @@ std::optional<std::vector<Sym>> open_sequence(Interpreter& interpreter, const Sy
   if (has_object_type(value, &PyTuple_Type)) {
     // Tuples with a source were opened by the tracer: this is a constant.
     PyObject* tuple = object_of(value);
+    check_size(PyTuple_GET_SIZE(tuple), kMaxSequenceItems, "tuple");
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); ++i) {
       items.push_back(interpreter.object(PyTuple_GET_ITEM(tuple, i)));
     }
@@ -159,6 +176,7 @@ void set_entry(DictValue& dict, const Sym& key, const Sym& value) {
       return;
     }
   }
+  check_size(static_cast<Py_ssize_t>(dict.items.size()), kMaxKeys, "dict");
   dict.items.emplace_back(key, value);
 }
 
@@ -202,6 +220,7 @@ const Sym& open_for_change(Interpreter& interpreter, const Sym& container) {
 
 void list_append(Interpreter& interpreter, const Sym& list, const Sym& item) {
   if (list->kind == SymKind::kList) {
+    check_acyclic(list, item);
     as<SequenceValue>(list).items.push_back(item);
     return;
   }
@@ -239,6 +258,7 @@ int64_t index_in(Interpreter& interpreter, const Sym& key, size_t length, const 
 
 void list_set(Interpreter& interpreter, const Sym& list, const Sym& key, const Sym& value) {
   auto& items = as<SequenceValue>(open_for_change(interpreter, list)).items;
+  check_acyclic(list, value);
   if (key->kind == SymKind::kSlice || has_object_type(key, &PySlice_Type)) {
     auto real = interpreter.tracer.as_deep_constant(
         key, "slice of a list at " + interpreter.location_text());
@@ -308,6 +328,9 @@ Sym sequence_item(Interpreter& interpreter, const Sym& container, const Sym& key
     }
     const Py_ssize_t count =
         PySlice_AdjustIndices(static_cast<Py_ssize_t>(items.size()), &start, &stop, step);
+    if (count == static_cast<Py_ssize_t>(items.size()) && step == 1 && is_plain_tuple(sequence)) {
+      return sequence;
+    }
     std::vector<Sym> part;
     for (Py_ssize_t i = 0; i < count; ++i)
       part.push_back(items[static_cast<size_t>(start + i * step)]);
@@ -341,6 +364,23 @@ Sym sequence_item(Interpreter& interpreter, const Sym& container, const Sym& key
 
 // ---------------------------------------------------------------- dicts
 
+namespace {
+
+// An object that is a key by its identity. What a call was given is another one in the next call,
+// and would be kept alive by the guard; classes, functions and what stands in global variables
+// last.
+bool is_lasting_key(const Sym& key) {
+  PyObject* object = object_of(key);
+  if (!compares_by_identity(object)) return false;
+  if (PyType_Check(object) || PyCallable_Check(object) || PyModule_Check(object)) return true;
+  const Source* root = key->source.get();
+  while (root != nullptr && root->parent) root = root->parent.get();
+  return root == nullptr || root->kind == Source::Kind::kGlobal ||
+         root->kind == Source::Kind::kConstant;
+}
+
+}  // namespace
+
 Sym constant_key(Interpreter& interpreter, const Sym& key) {
   Sym known = concrete(interpreter, key, "a key of a dict or set");
   std::optional<Ref> real;
@@ -355,7 +395,7 @@ Sym constant_key(Interpreter& interpreter, const Sym& key) {
     }
     return known;
   } else if (known->kind == SymKind::kObject &&
-             (is_pure(object_of(known)) || compares_by_identity(object_of(known)))) {
+             (is_pure(object_of(known)) || is_lasting_key(known))) {
     real = real_object(interpreter, known, "a key");
   }
   if (!real) throw_break("unsupported_value", "a " + type_name(key) + " as key of a dict or set");
@@ -414,6 +454,7 @@ int64_t dict_length(Interpreter& interpreter, const Sym& dict) {
 void dict_set(Interpreter& interpreter, const Sym& dict, const Sym& key, const Sym& value) {
   const Sym known = constant_key(interpreter, key);
   if (dict->kind == SymKind::kDict) {
+    check_acyclic(dict, value);
     set_entry(as<DictValue>(dict), known, value);
     return;
   }
@@ -478,6 +519,41 @@ std::vector<Sym> DictView::items(Interpreter& interpreter) const {
     }
   }
   return result;
+}
+
+// ---------------------------------------------------------------- containers in each other
+
+void check_acyclic(const Sym& container, const Sym& value) {
+  std::unordered_set<const SymbolicValue*> seen;
+  std::vector<Sym> pending{value};
+  while (!pending.empty()) {
+    const Sym next = std::move(pending.back());
+    pending.pop_back();
+    if (next == container) throw_break("unsupported_value", "a container that holds itself");
+    if (!seen.insert(next.get()).second) continue;
+    switch (next->kind) {
+      case SymKind::kTuple:
+      case SymKind::kList:
+      case SymKind::kSet: {
+        const auto& items = as<SequenceValue>(next).items;
+        pending.insert(pending.end(), items.begin(), items.end());
+        break;
+      }
+      case SymKind::kDict:
+        for (const auto& [key, item] : as<DictValue>(next).items) pending.push_back(item);
+        break;
+      case SymKind::kMethod:
+        pending.push_back(as<MethodValue>(next).self);
+        break;
+      case SymKind::kIterator:
+        if (const auto shape = as<IteratorValue>(next).shape()) {
+          pending.insert(pending.end(), shape->arguments.begin(), shape->arguments.end());
+        }
+        break;
+      default:
+        break;  // NOLINT: what holds no containers, or holds them in cells
+    }
+  }
 }
 
 }  // namespace numlift::frame_eval

@@ -22,7 +22,13 @@ std::vector<Sym> collect_unordered(Interpreter& interpreter, const Sym& value);
 
 bool is_list(const Sym& value);  // exact list of either kind
 bool is_tuple(const Sym& value);
+// Of exactly this type: what would be a copy is the tuple itself.
+bool is_plain_tuple(const Sym& value);
 bool is_dict(const Sym& value);
+
+// Before `value` becomes an item of `container`, which was made in the frame: containers in each
+// other are trees. Throws Break for one that would hold itself.
+void check_acyclic(const Sym& container, const Sym& value);
 
 Sym sequence_item(Interpreter& interpreter, const Sym& sequence, const Sym& key);
 
@@ -37,6 +43,8 @@ void list_remove(Interpreter& interpreter, const Sym& list, int64_t index);
 // All of the list's items are replaced.
 void list_assign(Interpreter& interpreter, const Sym& list, std::vector<Sym> items);
 
+// Whether two keys are one. Runs no user code.
+bool same_key(BorrowedRef a, BorrowedRef b);
 // A key or set item: the real object it is.
 Sym constant_key(Interpreter& interpreter, const Sym& key);
 std::vector<std::pair<Sym, Sym>> dict_items(Interpreter& interpreter, const Sym& dict);

@@ -25,7 +25,10 @@ CellValue& cell_of(Frame& frame, const Instruction& instruction) {
 }
 
 void nop(Interpreter&, Frame&, const Instruction&) {}
-void pop_top(Interpreter&, Frame& frame, const Instruction&) { frame.pop(); }
+void pop_top(Interpreter&, Frame& frame, const Instruction&) {
+  let_go(frame.peek(1));
+  frame.pop();
+}
 void push_null(Interpreter&, Frame& frame, const Instruction&) { frame.push(null_value()); }
 void copy(Interpreter&, Frame& frame, const Instruction& instruction) {
   frame.push(Sym(frame.peek(instruction.arg)));
@@ -70,12 +73,14 @@ void load_fast_and_clear(Interpreter&, Frame& frame, const Instruction& instruct
 }
 
 void store_fast(Interpreter&, Frame& frame, const Instruction& instruction) {
+  let_go(slot_of(frame, instruction));
   Sym value = frame.pop();
   slot_of(frame, instruction) = is_null(value) ? nullptr : value;
 }
 
 void delete_fast(Interpreter&, Frame& frame, const Instruction& instruction) {
   if (!slot_of(frame, instruction)) throw_unbound(frame, instruction.arg);
+  let_go(slot_of(frame, instruction));
   slot_of(frame, instruction) = nullptr;
 }
 

@@ -30,9 +30,15 @@ void match_keys(Interpreter& interpreter, Frame& frame, const Instruction&) {
   const Sym keys = frame.peek(1), mapping = frame.peek(2);
   if (!is_dict(mapping))
     throw_break("unsupported_value", "a pattern of keys on a " + type_name(mapping));
-  std::vector<Sym> values;
+  std::vector<Sym> values, seen;
   for (const Sym& key : sequence_items(interpreter, keys)) {
-    Sym value = find_in_dict(interpreter, mapping, key);
+    const Sym known = constant_key(interpreter, key);
+    for (const Sym& other : seen) {
+      if (same_key(object_of(other), object_of(known)))
+        throw_break("would_raise", "a pattern that names one key twice");
+    }
+    seen.push_back(known);
+    Sym value = find_in_dict(interpreter, mapping, known);
     if (!value) {
       frame.push(interpreter.none());
       return;

@@ -1,5 +1,7 @@
 #include "symbolic/iterators.h"
 
+#include <string_view>
+
 #include "numlift/numpy_shim/numpy.h"
 #include "numlift/py/py_error.h"
 #include "symbolic/builtins.h"
@@ -17,6 +19,7 @@ namespace numlift::frame_eval {
 
 namespace {
 
+// The iterator of `iterable` behind its first `position` items.
 CallShape iterator_shape(Sym iterable, size_t position, const char* maker = "iter") {
   return {Ref::create(known_object("builtins", maker)),
           {std::move(iterable)},
@@ -24,14 +27,28 @@ CallShape iterator_shape(Sym iterable, size_t position, const char* maker = "ite
           static_cast<int64_t>(position)};
 }
 
+// The iterators of lists, tuples, ranges and strings know their place by its number.
+CallShape placed_shape(Sym iterable, int64_t place, const char* maker = "iter") {
+  CallShape shape = iterator_shape(std::move(iterable), 0, maker);
+  if (place != 0 || maker == std::string_view("reversed")) shape.place = place;
+  return shape;
+}
+
 // The items of `origin`, which does not change; `maker` is the builtin that iterates it so.
 struct ListIterator : IteratorValue {
   ListIterator(std::vector<Sym> items, Sym origin, const char* maker = "iter")
       : items(std::move(items)), origin(std::move(origin)), maker(maker) {}
-  Sym next(Tracer&) override { return position < items.size() ? items[position++] : nullptr; }
+  Sym next(Tracer&) override {
+    if (position < items.size()) return items[position++];
+    is_exhausted = true;
+    return nullptr;
+  }
   std::optional<CallShape> shape() const override {
+    // Once it is exhausted, it stays so even if the list grows.
+    if (is_exhausted && is_list(origin)) return iterator_shape(make_list({}), 0, maker);
     return iterator_shape(origin, position, maker);
   }
+  bool is_exhausted = false;
   std::vector<Sym> items;
   Sym origin;
   const char* maker;
@@ -45,9 +62,7 @@ struct ArrayIterator : IteratorValue {
     if (position >= count) return nullptr;
     return numpy_get_item(tracer, array, tracer.constant(checked(PyLong_FromLongLong(position++))));
   }
-  std::optional<CallShape> shape() const override {
-    return iterator_shape(array, static_cast<size_t>(position));
-  }
+  std::optional<CallShape> shape() const override { return placed_shape(array, position); }
   Sym array;
   int64_t count;
   int64_t position = 0;
@@ -69,12 +84,35 @@ struct LiveListIterator : IteratorValue {
     return nullptr;
   }
   std::optional<CallShape> shape() const override {
-    return iterator_shape(list ? list : make_list({}), position);
+    return list ? placed_shape(list, static_cast<int64_t>(position))
+                : iterator_shape(make_list({}), 0);
   }
   Interpreter& interpreter;
   Sym list;
   std::vector<Sym> outside;  // what a list from outside holds as long as it is not changed
   size_t position = 0;
+};
+
+// The same from the end on.
+struct LiveReversedIterator : IteratorValue {
+  explicit LiveReversedIterator(Sym the_list)
+      : list(std::move(the_list)),
+        position(static_cast<int64_t>(as<SequenceValue>(list).items.size()) - 1) {}
+  Sym next(Tracer&) override {
+    if (!list) return nullptr;
+    const auto& items = as<SequenceValue>(list).items;
+    if (position >= 0 && position < static_cast<int64_t>(items.size())) {
+      return items[static_cast<size_t>(position--)];
+    }
+    list = nullptr;
+    return nullptr;
+  }
+  std::optional<CallShape> shape() const override {
+    return list ? placed_shape(list, position, "reversed")
+                : iterator_shape(make_list({}), 0, "reversed");
+  }
+  Sym list;
+  int64_t position;
 };
 
 struct LiveDictIterator : IteratorValue {
@@ -127,7 +165,9 @@ struct PureIterator : IteratorValue {
     ++position;
     return tracer.constant(Ref::steal(item));
   }
-  std::optional<CallShape> shape() const override { return iterator_shape(origin, position); }
+  std::optional<CallShape> shape() const override {
+    return placed_shape(origin, static_cast<int64_t>(position));
+  }
   Ref iterator;
   Sym origin;
   size_t position = 0;
@@ -348,6 +388,7 @@ Sym make_reversed(Interpreter& interpreter, const Sym& values) {
     throw_break("would_raise", "reversed() of an iterator");
   }
   if (values->kind == SymKind::kSet) throw_break("would_raise", "reversed() of a set");
+  if (values->kind == SymKind::kList) return std::make_shared<LiveReversedIterator>(values);
   std::vector<Sym> items = collect_items(interpreter, values);
   return std::make_shared<ListIterator>(std::vector<Sym>(items.rbegin(), items.rend()), values,
                                         "reversed");

@@ -1,4 +1,5 @@
 // The operator module, functools, itertools: what of them is written in C.
+#include "numlift/py/py_error.h"
 #include "symbolic/attributes.h"
 #include "symbolic/builtins.h"
 #include "symbolic/calls.h"
@@ -96,6 +97,28 @@ Sym functools_reduce(Interpreter& interpreter, const CallArguments& arguments) {
   return total;
 }
 
+struct ProductIterator : IteratorValue {
+  ProductIterator(Interpreter& interpreter, std::vector<std::vector<Sym>> pools, int64_t times,
+                  std::vector<std::vector<Sym>> rows)
+      : interpreter(interpreter), pools(std::move(pools)), times(times), rows(std::move(rows)) {}
+  Sym next(Tracer&) override {
+    return position < rows.size() ? make_tuple(std::move(rows[position++])) : nullptr;
+  }
+  std::optional<CallShape> shape() const override {
+    CallShape shape{Ref::create(known_object("itertools", "product")), {}, {}, 0};
+    for (const auto& pool : pools) shape.arguments.push_back(make_tuple(pool));
+    shape.arguments.push_back(interpreter.integer(times));
+    shape.keyword_names = checked(Py_BuildValue("(s)", "repeat"));
+    shape.advance = static_cast<int64_t>(position);
+    return shape;
+  }
+  Interpreter& interpreter;
+  std::vector<std::vector<Sym>> pools;
+  int64_t times;
+  std::vector<std::vector<Sym>> rows;
+  size_t position = 0;
+};
+
 // All combinations are made now; the items are values of the trace already.
 Sym itertools_product(Interpreter& interpreter, const CallArguments& arguments) {
   ArgumentReader read("product", arguments);
@@ -120,9 +143,7 @@ Sym itertools_product(Interpreter& interpreter, const CallArguments& arguments) 
       rows = std::move(longer);
     }
   }
-  std::vector<Sym> tuples;
-  for (auto& row : rows) tuples.push_back(make_tuple(std::move(row)));
-  return make_iterator(interpreter, make_tuple(std::move(tuples)));
+  return std::make_shared<ProductIterator>(interpreter, std::move(pools), times, std::move(rows));
 }
 
 struct ChainIterator : IteratorValue {

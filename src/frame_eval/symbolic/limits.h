@@ -10,4 +10,9 @@ inline constexpr int kMaxInlineDepth = 100;
 // Instructions of one trace: a loop that makes no nodes is bounded by it.
 inline constexpr int64_t kMaxInstructions = 200'000;
 
+// Items of one container that are followed one by one; of a dict or set, whose keys are compared
+// one with another, fewer.
+inline constexpr int64_t kMaxSequenceItems = 4096;
+inline constexpr int64_t kMaxKeys = 512;
+
 }  // namespace numlift::frame_eval

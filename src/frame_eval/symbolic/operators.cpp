@@ -9,6 +9,7 @@
 #include "symbolic/library_objects.h"
 #include "symbolic/exceptions.h"
 #include "symbolic/instances.h"
+#include "symbolic/limits.h"
 #include "symbolic/pure.h"
 #include "symbolic/python_scalars.h"
 #include "symbolic/side_effects.h"
@@ -29,13 +30,17 @@ const char* operator_text(int nb_op) {
   throw_value_break(a, b, fmt::format("{} of {} and {}", what, type_name(a), type_name(b)));
 }
 
+constexpr int64_t kMaxRepeated = 100'000;
+
 std::optional<Sym> repeat_sequence(Interpreter& interpreter, const Sym& sequence,
                                    const Sym& count) {
   if (!is_list(sequence) && !is_tuple(sequence)) return std::nullopt;
   if (!is_python_number(count)) return std::nullopt;
   const int64_t times = concrete_int(interpreter, count, "repetition of a sequence");
+  if (times == 1 && is_plain_tuple(sequence)) return sequence;
   const auto items = sequence_items(interpreter, sequence);
-  if (times > 0 && static_cast<int64_t>(items.size()) * times > 100'000) {
+  if (items.empty()) return is_tuple(sequence) ? make_tuple({}) : make_list({});
+  if (times > kMaxRepeated / static_cast<int64_t>(items.size())) {
     throw_break("too_long", "a sequence is repeated very often");
   }
   std::vector<Sym> repeated;
@@ -52,6 +57,9 @@ std::optional<Sym> container_binary(Interpreter& interpreter, int nb_op, bool in
     }
     auto items = sequence_items(interpreter, a);
     auto more = sequence_items(interpreter, b);
+    // As CPython has it: the other one itself.
+    if (items.empty() && is_plain_tuple(b)) return b;
+    if (more.empty() && is_plain_tuple(a)) return a;
     items.insert(items.end(), more.begin(), more.end());
     return is_tuple(a) ? make_tuple(std::move(items)) : make_list(std::move(items));
   }
@@ -132,19 +140,45 @@ std::optional<bool> compare_sequences(Interpreter& interpreter, int compare, con
   NUMLIFT_UNREACHABLE();
 }
 
+bool is_slice(const Sym& value) {
+  return value->kind == SymKind::kSlice ||
+         (value->kind == SymKind::kObject && PySlice_Check(object_of(value).get()));
+}
+
+// Slices compare as tuples of their parts.
+Sym slice_parts(Interpreter& interpreter, const Sym& value) {
+  if (value->kind == SymKind::kSlice) {
+    const auto& slice = as<SliceValue>(value);
+    return make_tuple({slice.start, slice.stop, slice.step});
+  }
+  const Ref real = *real_object(interpreter, value, "a slice is compared");
+  const auto* slice = reinterpret_cast<PySliceObject*>(real.get());
+  return make_tuple({interpreter.object(slice->start), interpreter.object(slice->stop),
+                     interpreter.object(slice->step)});
+}
+
 std::optional<bool> compare_containers(Interpreter& interpreter, int compare, const Sym& a,
                                        const Sym& b) {
   if ((is_list(a) && is_list(b)) || (is_tuple(a) && is_tuple(b))) {
     return compare_sequences(interpreter, compare, a, b);
   }
+  if (is_slice(a) && is_slice(b)) {
+    return compare_sequences(interpreter, compare, slice_parts(interpreter, a),
+                             slice_parts(interpreter, b));
+  }
   if (auto result = set_compare(interpreter, compare, a, b)) return result;
   if (compare != kEqual && compare != kNotEqual) return std::nullopt;
   if (is_dict(a) && is_dict(b)) {
-    const auto left = dict_items(interpreter, a);
-    bool equal = static_cast<int64_t>(left.size()) == dict_length(interpreter, b);
+    bool equal = dict_length(interpreter, a) == dict_length(interpreter, b);
+    if (!equal) return compare == kNotEqual;
+    const auto left = dict_items(interpreter, a), right = dict_items(interpreter, b);
     for (size_t i = 0; equal && i < left.size(); ++i) {
-      Sym other = find_in_dict(interpreter, b, left[i].first);
-      equal = other && equal_items(interpreter, left[i].second, other);
+      const auto has_key = [&](const auto& item) {
+        return same_key(object_of(item.first), object_of(left[i].first));
+      };
+      auto other = right.begin() + static_cast<ptrdiff_t>(i);  // mostly
+      if (!has_key(*other)) other = std::find_if(right.begin(), right.end(), has_key);
+      equal = other != right.end() && equal_items(interpreter, left[i].second, other->second);
     }
     return equal == (compare == kEqual);
   }

@@ -67,4 +67,12 @@ void record_item(Interpreter& interpreter, PyTypeObject* type, BorrowedRef key,
                                 {method_of(type, "__setitem__"), std::move(arguments), {}, 0});
 }
 
+void let_go(const Sym& value) {
+  if (!value || value->kind != SymKind::kObject || !value->source) return;
+  const PyTypeObject* type = object_of(value).type();
+  if (type->tp_finalize != nullptr || type->tp_del != nullptr) {
+    throw_break("finalizer", fmt::format("a {} is let go of", type->tp_name));
+  }
+}
+
 }  // namespace numlift::frame_eval

@@ -19,4 +19,7 @@ void record_method(Interpreter& interpreter, PyTypeObject* type, const char* met
 void record_item(Interpreter& interpreter, PyTypeObject* type, BorrowedRef key,
                  std::vector<Sym> arguments);
 
+// A variable's value goes (null: it has none): an outside object that may die here may run code.
+void let_go(const Sym& value);
+
 }  // namespace numlift::frame_eval

@@ -106,6 +106,7 @@ class RecipeBuilder {
     recipe.object = shape.callable;
     recipe.keyword_names = shape.keyword_names;
     recipe.index = static_cast<uint32_t>(shape.advance);
+    recipe.place = shape.place;
     for (const Sym& argument : shape.arguments) recipe.children.push_back(build(argument));
     return recipe;
   }

@@ -50,12 +50,19 @@ void Tracer::merge_sizes(const SizeExpr& a, const SizeExpr& b) {
     std::vector<SymbolId> used;
     by.collect_symbols(&used);
     if (std::find(used.begin(), used.end(), *symbol) != used.end()) return false;
-    std::vector<SizeExpr> one;
-    for (uint32_t i = 0; i < state_->merged.size(); ++i) {
-      one.push_back(SizeExpr::symbol(static_cast<SymbolId>(i)));
+    std::vector<SizeExpr> one;  // made when it is needed: most sizes are symbols by themselves
+    for (SizeExpr& known : state_->merged) {
+      if (const auto alone = known.as_symbol()) {
+        if (*alone == *symbol) known = by;
+        continue;
+      }
+      if (known.is_constant()) continue;
+      for (uint32_t i = static_cast<uint32_t>(one.size()); i < state_->merged.size(); ++i) {
+        one.push_back(SizeExpr::symbol(static_cast<SymbolId>(i)));
+      }
+      one[static_cast<size_t>(*symbol)] = by;
+      known = known.substitute(one);
     }
-    one[static_cast<size_t>(*symbol)] = by;
-    for (SizeExpr& known : state_->merged) known = known.substitute(one);
     return true;
   };
   // The younger symbol gives way, so that names in the graph stay those of the first argument.

@@ -175,12 +175,13 @@ struct MethodValue : SymbolicValue {
 };
 
 // How a real object in a value's present state is made: a call that has no effect, then so many
-// next().
+// next(), or __setstate__() with the place.
 struct CallShape {
   Ref callable;
   std::vector<Sym> arguments;  // positional ones first, then one a keyword
   Ref keyword_names;           // tuple or null
   int64_t advance = 0;
+  std::optional<int64_t> place{};
 };
 
 // Produces the next value, or nullptr when exhausted. May throw Break.

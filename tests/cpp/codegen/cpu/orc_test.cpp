@@ -31,7 +31,11 @@ std::unique_ptr<NativeCode> link_gpu_code() {
   auto* function =
       llvm::Function::Create(type, llvm::Function::ExternalLinkage, "program", *module);
   llvm::IRBuilder<> builder(llvm::BasicBlock::Create(*context, "entry", function));
-  builder.CreateRet(builder.CreateIntrinsic(llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x, {}, {}));
+  // The types are spelt out: LLVM 21 has another overload that takes two empty lists.
+  const llvm::ArrayRef<llvm::Type*> types;
+  const llvm::ArrayRef<llvm::Value*> arguments;
+  builder.CreateRet(
+      builder.CreateIntrinsic(llvm::Intrinsic::nvvm_read_ptx_sreg_tid_x, types, arguments));
   return cpu::link_program(std::move(context), std::move(module), {}, /*keep_ir=*/false);
 }
 
