@@ -533,8 +533,7 @@ void check_acyclic(const Sym& container, const Sym& value) {
     if (!seen.insert(next.get()).second) continue;
     switch (next->kind) {
       case SymKind::kTuple:
-      case SymKind::kList:
-      case SymKind::kSet: {
+      case SymKind::kList: {
         const auto& items = as<SequenceValue>(next).items;
         pending.insert(pending.end(), items.begin(), items.end());
         break;
@@ -551,7 +550,7 @@ void check_acyclic(const Sym& container, const Sym& value) {
         }
         break;
       default:
-        break;  // NOLINT: what holds no containers, or holds them in cells
+        break;  // NOLINT: what holds no lists and dicts, or holds them in cells
     }
   }
 }
