@@ -202,17 +202,17 @@ f([np.ones(3), np.ones(3)])
     "unsupported_call": _pair(
         """
 @nl.compile
-def f(x):
-    return x * pow(7, 5, 3)
+def f(x, n):
+    return x * pow(n, 5, 3)
 
-f(np.ones(3))
+f(np.ones(3), 7)
 """,
         """
 @nl.compile
-def f(x):
-    return x * (7**5 % 3)
+def f(x, n):
+    return x * (n**5 % 3)
 
-f(np.ones(3))
+f(np.ones(3), 7)
 """,
     ),
     "generator": _pair(

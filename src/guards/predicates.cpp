@@ -56,7 +56,7 @@ bool same_constant(BorrowedRef a, BorrowedRef b) {
 }
 
 bool length_of(BorrowedRef value, int64_t* out) {
-  if (PyTuple_CheckExact(value.get()))
+  if (PyTuple_Check(value.get()))
     *out = PyTuple_GET_SIZE(value.get());
   else if (PyList_CheckExact(value.get()))
     *out = PyList_GET_SIZE(value.get());

@@ -243,7 +243,7 @@ BorrowedRef Source::read_from(BorrowedRef owner, const CallInputs& inputs) const
       if (!PyType_Check(owner.get())) return {};
       return _PyType_Lookup(reinterpret_cast<PyTypeObject*>(owner.get()), name.get());
     case Kind::kItem:
-      if (PyTuple_CheckExact(owner.get())) {
+      if (PyTuple_Check(owner.get())) {
         return index >= 0 && index < PyTuple_GET_SIZE(owner.get())
                    ? PyTuple_GET_ITEM(owner.get(), index)
                    : nullptr;

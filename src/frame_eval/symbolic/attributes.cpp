@@ -5,6 +5,7 @@
 #include "symbolic/containers.h"
 #include "symbolic/exceptions.h"
 #include "symbolic/generators.h"
+#include "symbolic/enums.h"
 #include "symbolic/instances.h"
 #include "symbolic/named_tuples.h"
 #include "symbolic/numpy_calls.h"
@@ -33,6 +34,8 @@ BorrowedRef as_object(PyTypeObject* type) { return reinterpret_cast<PyObject*>(t
 Sym built_in_method(const Sym& self, BorrowedRef name) {
   return std::make_shared<MethodValue>(self, nullptr, Ref::create(name));
 }
+
+bool is_c_class(const PyTypeObject* type) { return (type->tp_flags & Py_TPFLAGS_HEAPTYPE) == 0; }
 
 bool is_data_descriptor(BorrowedRef raw) { return raw.type()->tp_descr_set != nullptr; }
 
@@ -109,6 +112,11 @@ Sym class_attribute(Interpreter& interpreter, const Sym& owner, BorrowedRef name
     unsupported_attribute(owner, name);
   }
   PyObject* raw = _PyType_Lookup(type, name);
+  if (raw != nullptr && (Py_TYPE(raw) == &PyClassMethodDescr_Type ||
+                         (Py_TYPE(raw) == &PyStaticMethod_Type && is_c_class(type)))) {
+    real_object(interpreter, owner, "a method of it is used");
+    return built_in_method(owner, name);
+  }
   if (raw == nullptr) {
     if (meta != nullptr) unsupported_attribute(owner, name);
     no_attribute(interpreter, owner, name);
@@ -179,7 +187,7 @@ Sym constant_attribute(Interpreter& interpreter, const Sym& owner, BorrowedRef n
   if (PyCFunction_Check(value.get()) || Py_TYPE(value.get())->tp_call == nullptr ||
       PyType_Check(value.get())) {
     if (PyCFunction_Check(value.get())) return built_in_method(owner, name);
-    if (is_pure(value) || PyType_Check(value.get()) ||
+    if (is_pure(value) || PyType_Check(value.get()) || is_immutable(value) ||
         is_numpy_value(interpreter.tracer.constant(value))) {
       return interpreter.tracer.constant(std::move(value));
     }
@@ -205,12 +213,20 @@ Sym object_attribute(Interpreter& interpreter, const Sym& owner, BorrowedRef nam
     return module_attribute(interpreter, owner, name);
   }
   if (is_number_info(object)) return constant_attribute(interpreter, owner, name);
+  if (is_enum_class(object)) {
+    if (Sym member = enum_class_attribute(interpreter, owner, name)) return member;
+  }
+  if (is_enum_member(object)) {
+    if (Sym value = enum_member_attribute(interpreter, owner, name)) return value;
+    return instance_attribute(interpreter, owner, name);
+  }
   if (PyType_Check(object.get())) return class_attribute(interpreter, owner, name);
-  if (is_list(owner) || is_dict(owner) || is_tuple(owner)) {
+  if (is_list(owner) || is_dict(owner) || is_tuple(owner) || is_set(owner)) {
     if (has_container_method(owner, utf8_text(name))) return built_in_method(owner, name);
     unsupported_attribute(owner, name);
   }
-  if (is_pure(object)) return constant_attribute(interpreter, owner, name);
+  if (is_pure(object) || (!owner->source && is_immutable(object)))
+    return constant_attribute(interpreter, owner, name);
   return instance_attribute(interpreter, owner, name);
 }
 
@@ -323,9 +339,9 @@ Sym get_super_attribute(Interpreter& interpreter, const Sym& start_class, const 
 }
 
 Sym get_attribute(Interpreter& interpreter, const Sym& owner, BorrowedRef name) {
-  if (is_numpy_value(owner)) return numpy_get_attribute(interpreter.tracer, owner, name);
   const std::string text = utf8_text(name);
   if (text == "__class__") return interpreter.object(type_of(interpreter, owner));
+  if (is_numpy_value(owner)) return numpy_get_attribute(interpreter.tracer, owner, name);
   switch (owner->kind) {
     case SymKind::kObject:
       return object_attribute(interpreter, owner, name);
@@ -338,7 +354,7 @@ Sym get_attribute(Interpreter& interpreter, const Sym& owner, BorrowedRef name) 
       return built_in_method(owner, name);
     case SymKind::kTuple:
       if (as<SequenceValue>(owner).named_tuple_class) {
-        if (Sym field = named_tuple_field(interpreter, owner, name)) return field;
+        if (Sym found = named_tuple_attribute(interpreter, owner, name)) return found;
       }
       [[fallthrough]];
     case SymKind::kList:

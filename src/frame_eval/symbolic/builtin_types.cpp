@@ -5,6 +5,7 @@
 #include "symbolic/builtins.h"
 #include "symbolic/containers.h"
 #include "symbolic/exceptions.h"
+#include "symbolic/enums.h"
 #include "symbolic/iterators.h"
 #include "symbolic/numpy_calls.h"
 #include "symbolic/operators.h"
@@ -69,7 +70,7 @@ Sym py_number(Interpreter& interpreter, const CallArguments& arguments) {
   ArgumentReader read(type->tp_name, arguments);
   read.expect(0, 2);
   if (read.count() == 1) {
-    const Sym& value = read[0];
+    const Sym value = enum_number(interpreter, read[0]);
     if (type == &PyBool_Type) {
       if (value->kind != SymKind::kScalar && !is_numpy_value(value)) {
         return interpreter.boolean(truth(interpreter, value));
@@ -120,8 +121,7 @@ Sym py_list(Interpreter& interpreter, const CallArguments& arguments) {
 Sym py_set(Interpreter& interpreter, const CallArguments& arguments) {
   ArgumentReader read("set", arguments);
   read.expect(0, 1);
-  return make_set(interpreter,
-                  read.count() ? collect_unordered(interpreter, read[0]) : std::vector<Sym>{});
+  return read.count() ? set_of(interpreter, read[0]) : make_set(interpreter, {});
 }
 
 Sym py_dict(Interpreter& interpreter, const CallArguments& arguments) {

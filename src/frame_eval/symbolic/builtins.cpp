@@ -11,9 +11,12 @@
 #include "symbolic/containers.h"
 #include "symbolic/exceptions.h"
 #include "symbolic/iterators.h"
+#include "symbolic/named_tuples.h"
 #include "symbolic/numpy_calls.h"
 #include "symbolic/operators.h"
+#include "symbolic/polyfills.h"
 #include "symbolic/pure.h"
+#include "symbolic/pure_calls.h"
 #include "symbolic/python_scalars.h"
 #include "symbolic/sorting.h"
 #include "symbolic/special_methods.h"
@@ -62,6 +65,9 @@ BuiltinHandler find_builtin(BorrowedRef callable) {
     for (const auto& [module, name, handler] : entries) {
       if (BorrowedRef object = known_object(module, name)) table->emplace(object.get(), handler);
     }
+    Ref tuple_new =
+        checked(PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyTuple_Type), "__new__"));
+    table->emplace(tuple_new.get(), new_tuple);
     return table.release();
   }();
   const auto found = handlers->find(callable.get());
@@ -104,15 +110,9 @@ Sym call_constant_method(Interpreter& interpreter, const Sym& self, BorrowedRef 
     check_status(PyDict_SetItem(keywords.get(), keyword.get(), real(value).get()));
   }
   Ref result = must(PyObject_Call(method.get(), positional.get(), keywords.get()));
-  if (PyList_CheckExact(result.get())) {
-    std::vector<Sym> items;
-    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(result.get()); ++i) {
-      items.push_back(interpreter.object(PyList_GET_ITEM(result.get(), i)));
-    }
-    return make_list(std::move(items));
-  }
-  if (!is_pure(result)) break_off(self);
-  return interpreter.tracer.constant(std::move(result));
+  Sym value = value_from_real(interpreter, std::move(result));
+  if (!value) break_off(self);
+  return value;
 }
 
 namespace {
@@ -349,7 +349,11 @@ Sym py_divmod(Interpreter& interpreter, const CallArguments& arguments) {
 
 Sym py_pow(Interpreter& interpreter, const CallArguments& arguments) {
   ArgumentReader read("pow", arguments);
-  if (read.count() == 3) throw_break("unsupported_call", "pow() with a modulus");
+  if (read.count() == 3) {
+    Sym power = call_pure_function(interpreter, known_object("builtins", "pow"), arguments);
+    if (!power) throw_break("unsupported_call", "pow() with a modulus");
+    return power;
+  }
   read.expect(2, 2);
   return binary_operation(interpreter, kNbPower, false, read[0], read[1]);
 }
@@ -365,7 +369,9 @@ Sym py_callable(Interpreter& interpreter, const CallArguments& arguments) {
 
 Sym py_iter(Interpreter& interpreter, const CallArguments& arguments) {
   ArgumentReader read("iter", arguments);
-  if (read.count() == 2) throw_break("unsupported_call", "iter() with a sentinel");
+  if (read.count() == 2) {
+    return call_polyfill(interpreter, known_object("builtins", "iter"), "builtins.iter", arguments);
+  }
   read.expect(1, 1);
   return make_iterator(interpreter, read[0]);
 }
@@ -444,6 +450,7 @@ Sym py_digits(Interpreter& interpreter, const CallArguments& arguments) {
     if (Sym text = container_repr(interpreter, read[0], 0)) return text;
   }
   auto value = pure_constant(interpreter, concrete(interpreter, read[0], kName), kName);
+  if (!value) value = known_value(interpreter, read[0]);
   if (!value)
     throw_break("unsupported_value", fmt::format("{}() of a {}", kName, type_name(read[0])));
   return interpreter.tracer.constant(

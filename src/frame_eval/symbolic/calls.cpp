@@ -3,8 +3,10 @@
 #include <set>
 
 #include "numlift/py/py_error.h"
+#include "symbolic/attributes.h"
 #include "symbolic/builtins.h"
 #include "symbolic/containers.h"
+#include "symbolic/enums.h"
 #include "symbolic/error_region_value.h"
 #include "symbolic/errstate.h"
 #include "symbolic/exceptions.h"
@@ -15,7 +17,10 @@
 #include "symbolic/named_tuples.h"
 #include "symbolic/numpy_calls.h"
 #include "symbolic/partial.h"
+#include "symbolic/polyfills.h"
 #include "symbolic/pure.h"
+#include "symbolic/pure_calls.h"
+#include "symbolic/sorting.h"
 #include "symbolic/special_methods.h"
 
 namespace numlift::frame_eval {
@@ -174,6 +179,57 @@ Ref unwrap_compiled(BorrowedRef object) {
   return inner && PyFunction_Check(inner.get()) ? inner : Ref();
 }
 
+// What is pure, or what a polyfill stands for, under this name; null: neither.
+Sym call_by_name(Interpreter& interpreter, const Sym& owner, BorrowedRef callable,
+                 const std::string& name, const CallArguments& arguments) {
+  const bool is_pure = is_pure_function(name);
+  const bool has_polyfill = !PyFunction_Check(callable.get()) && find_polyfill(name);
+  if (is_pure || has_polyfill) real_object(interpreter, owner, "it is called");
+  if (is_pure) {
+    if (Sym result = call_pure_function(interpreter, callable, arguments)) return result;
+  }
+  return has_polyfill ? call_polyfill(interpreter, callable, name, arguments) : nullptr;
+}
+
+Sym call_library(Interpreter& interpreter, const Sym& callable, const CallArguments& arguments) {
+  BorrowedRef object = object_of(callable);
+  if (Sym answer = polyfill_intrinsic(interpreter, object, arguments)) return answer;
+  const auto name = library_name(object);
+  if (!name) return nullptr;
+  return call_by_name(interpreter, callable, object, *name, arguments);
+}
+
+// A method of a C class that is called on the class: int.from_bytes().
+Sym call_class_method(Interpreter& interpreter, const MethodValue& method,
+                      const CallArguments& arguments) {
+  BorrowedRef owner = object_of(method.self);
+  const std::string name = callable_text(owner) + "." + utf8_text(method.name);
+  Ref real = must(PyObject_GetAttr(owner, method.name.get()));
+  const bool is_builtin_class = callable_text(owner).find('.') == std::string::npos;
+  if (library_name(owner)) {
+    if (Sym result = call_by_name(interpreter, method.self, real,
+                                  is_builtin_class ? "builtins." + name : name, arguments)) {
+      return result;
+    }
+  }
+  throw_break("c_call", builtin_text("C function", name, arguments));
+}
+
+// str.upper(text): the method of the first argument, when that is what its class has there.
+Sym call_method_descriptor(Interpreter& interpreter, const Sym& callable, CallArguments arguments) {
+  if (arguments.positional.empty()) throw_break("would_raise", "a method without its object");
+  Ref name = must(PyObject_GetAttrString(object_of(callable), "__name__"));
+  const Sym self = arguments.positional[0];
+  Ref type = type_of(interpreter, self);
+  if (_PyType_Lookup(reinterpret_cast<PyTypeObject*>(type.get()), name.get()) !=
+      object_of(callable).get()) {
+    throw_break("unsupported_call", fmt::format("call of {}", callable_text(object_of(callable))));
+  }
+  real_object(interpreter, callable, "it is called");
+  arguments.positional.erase(arguments.positional.begin());
+  return call_value(interpreter, get_attribute(interpreter, self, name), std::move(arguments));
+}
+
 Sym call_method(Interpreter& interpreter, const MethodValue& method, CallArguments arguments) {
   if (method.function) {
     arguments.positional.insert(arguments.positional.begin(), method.self);
@@ -183,6 +239,10 @@ Sym call_method(Interpreter& interpreter, const MethodValue& method, CallArgumen
   if (is_numpy_value(method.self)) {
     return numpy_call_method(interpreter.tracer, method.self, method.name, arguments.positional,
                              arguments.keywords);
+  }
+  if (method.self->kind == SymKind::kObject && PyType_Check(object_of(method.self).get()) &&
+      !is_pure(object_of(method.self))) {
+    return call_class_method(interpreter, method, arguments);
   }
   const std::string name = utf8_text(method.name);
   if (is_exception(method.self)) {
@@ -230,11 +290,15 @@ Sym call_object(Interpreter& interpreter, const Sym& callable, CallArguments arg
     real_object(interpreter, callable, "it is called");
     return numpy_call(interpreter.tracer, object, arguments.positional, arguments.keywords);
   }
+  if (Sym result = call_library(interpreter, callable, arguments)) return result;
   if (PyFunction_Check(object.get())) {
     return call_python_function(interpreter, callable, std::move(arguments));
   }
   if (PyMethod_Check(object.get())) {
     return call_bound_method(interpreter, callable, std::move(arguments));
+  }
+  if (object.type() == &PyMethodDescr_Type) {
+    return call_method_descriptor(interpreter, callable, std::move(arguments));
   }
   if (is_partial(object)) return call_outside_partial(interpreter, callable, std::move(arguments));
   if (Ref inner = unwrap_compiled(object)) {
@@ -247,6 +311,9 @@ Sym call_object(Interpreter& interpreter, const Sym& callable, CallArguments arg
     if (is_named_tuple_class(object)) {
       real_object(interpreter, callable, "it is called");
       return make_named_tuple(interpreter, object, arguments);
+    }
+    if (is_enum_class(object)) {
+      if (Sym member = call_enum_class(interpreter, callable, arguments)) return member;
     }
     if (PyExceptionClass_Check(object.get())) {
       interpreter.direct_caller = nullptr;
@@ -331,6 +398,14 @@ Sym call_value(Interpreter& interpreter, const Sym& callable, CallArguments argu
     case SymKind::kIterator:
       if (auto* partial = dynamic_cast<PartialValue*>(callable.get())) {
         return call_partial(interpreter, *partial, std::move(arguments));
+      }
+      if (auto* maker = dynamic_cast<CompareKeyMaker*>(callable.get())) {
+        return make_compare_key(*maker, arguments);
+      }
+      if (auto* library = dynamic_cast<LibraryValue*>(callable.get());
+          library && library->inner->kind == SymKind::kFunction) {
+        interpreter.direct_caller = nullptr;
+        return call_value(interpreter, library->inner, std::move(arguments));
       }
       if (auto* marked = dynamic_cast<MarkedValue*>(callable.get())) {
         return call_marked_value(interpreter, *marked, std::move(arguments));

@@ -209,51 +209,6 @@ Sym clear_dict(const MethodCall& call) {
   return call.interpreter.none();
 }
 
-// ---- sets
-
-Sym set_add(const MethodCall& call) {
-  call.expect(1, 1);
-  auto& set = as<SequenceValue>(call.self);
-  Sym item = constant_key(call.interpreter, call[0]);
-  if (!set_contains(call.interpreter, call.self, item)) set.items.push_back(item);
-  return call.interpreter.none();
-}
-
-Sym set_discard(const MethodCall& call) {
-  call.expect(1, 1);
-  auto& items = as<SequenceValue>(call.self).items;
-  for (auto item = items.begin(); item != items.end(); ++item) {
-    if (equal_items(call.interpreter, *item, call[0])) {
-      items.erase(item);
-      return call.interpreter.none();
-    }
-  }
-  if (call.name == "remove") throw_error(PyExc_KeyError, {call[0]});
-  return call.interpreter.none();
-}
-
-Sym set_update(const MethodCall& call) {
-  auto& set = as<SequenceValue>(call.self);
-  for (const Sym& more : call.arguments.positional) {
-    for (const Sym& item : collect_unordered(call.interpreter, more)) {
-      Sym known = constant_key(call.interpreter, item);
-      if (!set_contains(call.interpreter, call.self, known)) set.items.push_back(known);
-    }
-  }
-  return call.interpreter.none();
-}
-
-Sym set_clear(const MethodCall& call) {
-  call.expect(0, 0);
-  as<SequenceValue>(call.self).items.clear();
-  return call.interpreter.none();
-}
-
-Sym set_copy(const MethodCall& call) {
-  call.expect(0, 0);
-  return make_set(call.interpreter, collect_unordered(call.interpreter, call.self));
-}
-
 using Methods = std::map<std::string, Method, std::less<>>;
 
 const Methods* methods_of(const Sym& self) {
@@ -273,25 +228,25 @@ const Methods* methods_of(const Sym& self) {
                             {"setdefault", dict_setdefault},
                             {"update", dict_update},
                             {"clear", clear_dict}};
-  static const Methods set{{"add", set_add},        {"discard", set_discard},
-                           {"remove", set_discard}, {"update", set_update},
-                           {"copy", set_copy},      {"clear", set_clear}};
   if (is_tuple(self)) return &tuple;
   if (is_list(self)) return &list;
   if (is_dict(self)) return &dict;
-  if (self->kind == SymKind::kSet) return &set;
   return nullptr;
 }
 
 }  // namespace
 
 bool has_container_method(const Sym& self, const std::string& name) {
+  if (is_set(self)) return has_set_method(name);
   const Methods* methods = methods_of(self);
   return methods != nullptr && methods->contains(name);
 }
 
 Sym container_method(Interpreter& interpreter, const Sym& self, const std::string& name,
                      const CallArguments& arguments) {
+  if (is_set(self) && has_set_method(name)) {
+    return set_method(interpreter, self, name, arguments);
+  }
   const Methods* methods = methods_of(self);
   const auto found = methods ? methods->find(name) : Methods::const_iterator{};
   if (methods == nullptr || found == methods->end()) {

@@ -1,7 +1,5 @@
 #include "symbolic/containers.h"
 
-#include <algorithm>
-
 #include "numlift/py/py_error.h"
 #include "symbolic/exceptions.h"
 #include "symbolic/iterators.h"
@@ -113,10 +111,6 @@ bool is_tuple(const Sym& value) {
 bool is_dict(const Sym& value) {
   return value->kind == SymKind::kDict || has_object_type(value, &PyDict_Type);
 }
-bool is_set(const Sym& value) {
-  return value->kind == SymKind::kSet ||
-         (has_object_type(value, &PyFrozenSet_Type) && is_pure(object_of(value)));
-}
 
 std::optional<std::vector<Sym>> open_sequence(Interpreter& interpreter, const Sym& value) {
   if (value->kind == SymKind::kTuple || value->kind == SymKind::kList) {
@@ -153,12 +147,7 @@ std::vector<Sym> collect_items(Interpreter& interpreter, const Sym& value) {
 }
 
 std::vector<Sym> collect_unordered(Interpreter& interpreter, const Sym& value) {
-  if (value->kind == SymKind::kSet) return as<SequenceValue>(value).items;
-  if (is_set(value)) {
-    Ref items = must(PySequence_Tuple(object_of(value).get()));
-    return sequence_items(interpreter, interpreter.object(items));
-  }
-  return collect_items(interpreter, value);
+  return is_set(value) ? set_items(interpreter, value) : collect_items(interpreter, value);
 }
 
 namespace {
@@ -489,32 +478,6 @@ std::vector<Sym> DictView::items(Interpreter& interpreter) const {
     }
   }
   return result;
-}
-
-// ---------------------------------------------------------------- sets
-
-Sym make_set(Interpreter& interpreter, const std::vector<Sym>& items) {
-  auto set = std::make_shared<SequenceValue>(SymKind::kSet);
-  for (const Sym& item : items) {
-    Sym known = constant_key(interpreter, item);
-    if (!set_contains(interpreter, set, known)) set->items.push_back(std::move(known));
-  }
-  return set;
-}
-
-bool set_contains(Interpreter& interpreter, const Sym& set, const Sym& item) {
-  const Sym known = constant_key(interpreter, item);
-  if (set->kind == SymKind::kObject) {
-    const int found = PySet_Contains(object_of(set), object_of(known));
-    if (found < 0) {
-      PyErr_Clear();
-      throw_break("would_raise", "unhashable type");
-    }
-    return found == 1;
-  }
-  const auto& items = as<SequenceValue>(set).items;
-  return std::any_of(items.begin(), items.end(),
-                     [&](const Sym& own) { return same_key(object_of(own), object_of(known)); });
 }
 
 }  // namespace numlift::frame_eval

@@ -4,13 +4,12 @@
 
 #include "symbolic/calls.h"
 #include "symbolic/interpreter.h"
+#include "symbolic/sets.h"
 
 namespace numlift::frame_eval {
 
 Sym make_tuple(std::vector<Sym> items);
 Sym make_list(std::vector<Sym> items);
-// Constant items, equal ones once.
-Sym make_set(Interpreter& interpreter, const std::vector<Sym>& items);
 
 // The items of a tuple or list of either kind; nullopt for everything else.
 std::optional<std::vector<Sym>> open_sequence(Interpreter& interpreter, const Sym& value);
@@ -24,7 +23,6 @@ std::vector<Sym> collect_unordered(Interpreter& interpreter, const Sym& value);
 bool is_list(const Sym& value);  // exact list of either kind
 bool is_tuple(const Sym& value);
 bool is_dict(const Sym& value);
-bool is_set(const Sym& value);  // set made inside, or a constant frozenset
 
 Sym sequence_item(Interpreter& interpreter, const Sym& sequence, const Sym& key);
 
@@ -48,7 +46,6 @@ void dict_set(Interpreter& interpreter, const Sym& dict, const Sym& key, const S
 // False: the key is not there.
 bool dict_remove(Interpreter& interpreter, const Sym& dict, const Sym& key);
 void dict_clear(Interpreter& interpreter, const Sym& dict);
-bool set_contains(Interpreter& interpreter, const Sym& set, const Sym& item);
 
 // A method of a list, tuple, dict or set by name (of those made inside also the changing ones).
 Sym container_method(Interpreter& interpreter, const Sym& self, const std::string& name,

@@ -10,6 +10,7 @@
 #include "symbolic/calls.h"
 #include "symbolic/containers.h"
 #include "symbolic/iterators.h"
+#include "symbolic/polyfills.h"
 #include "symbolic/pure.h"
 
 namespace numlift::frame_eval {
@@ -343,9 +344,16 @@ Sym make_generator(Interpreter& interpreter, std::unique_ptr<Frame> frame) {
     return make_async_generator(interpreter, std::move(frame));
   }
   const bool awaits = (code->co_flags & CO_COROUTINE) != 0;
-  return std::make_shared<GeneratorValue>(
+  const bool is_polyfill = frame->is_polyfill;
+  Ref made_by = frame->bytecode->code;
+  auto generator = std::make_shared<GeneratorValue>(
       interpreter, std::move(frame),
       awaits ? GeneratorKind::kCoroutine : GeneratorKind::kGenerator);
+  if (!is_polyfill) return generator;
+  auto iterator = std::make_shared<LibraryValue>();
+  iterator->inner = std::move(generator);
+  iterator->generator = std::move(made_by);
+  return iterator;
 }
 
 Sym generator_result(Interpreter& interpreter, const Sym& iterator) {

@@ -6,6 +6,7 @@
 #include "symbolic/iterators.h"
 #include "symbolic/operators.h"
 #include "symbolic/pure.h"
+#include "symbolic/pure_calls.h"
 #include "symbolic/side_effects.h"
 
 namespace numlift::frame_eval {
@@ -47,7 +48,7 @@ void build_slice(Interpreter& interpreter, Frame& frame, const Instruction& inst
 // ---- strings: of constants only
 
 Ref formattable(Interpreter& interpreter, const Sym& value) {
-  auto real = pure_constant(interpreter, value, "a formatted string");
+  auto real = known_value(interpreter, value);
   if (!real)
     throw_break("unsupported_value", fmt::format("a {} in a formatted string", type_name(value)));
   return *real;
@@ -109,9 +110,9 @@ void format_with_spec(Interpreter& interpreter, Frame& frame, const Instruction&
 // ---- additions to a container on the stack (those of a display or comprehension)
 
 // A set as long as it is the trace's own: behind a graph break it is a real one.
-std::vector<Sym>& growing_set(const Sym& set) {
+SetValue& growing_set(const Sym& set) {
   if (set->kind != SymKind::kSet) throw_break("side_effect", "a set from outside is changed");
-  return as<SequenceValue>(set).items;
+  return as<SetValue>(set);
 }
 
 void append_to_list(Interpreter& interpreter, Frame& frame, const Instruction& instruction) {
@@ -130,20 +131,15 @@ void list_to_tuple(Interpreter& interpreter, Frame& frame, const Instruction&) {
 }
 
 void set_add(Interpreter& interpreter, Frame& frame, const Instruction& instruction) {
-  Sym item = constant_key(interpreter, frame.pop());
+  Sym item = frame.pop();
   const Sym& set = frame.peek(instruction.arg);
-  auto& items = growing_set(set);
-  if (!set_contains(interpreter, set, item)) items.push_back(item);
+  add_to_set(interpreter, growing_set(set), item);
 }
 
 void set_update(Interpreter& interpreter, Frame& frame, const Instruction& instruction) {
   Sym more = frame.pop();
   const Sym set = frame.peek(instruction.arg);
-  auto& items = growing_set(set);
-  for (const Sym& item : collect_unordered(interpreter, more)) {
-    Sym known = constant_key(interpreter, item);
-    if (!set_contains(interpreter, set, known)) items.push_back(known);
-  }
+  update_set(interpreter, growing_set(set), more);
 }
 
 void map_add(Interpreter& interpreter, Frame& frame, const Instruction& instruction) {

@@ -133,6 +133,7 @@ namespace {
 std::vector<UserFrame> user_stack(const Frame& innermost) {
   std::vector<UserFrame> stack;
   for (const Frame* frame = &innermost; frame != nullptr; frame = frame->caller) {
+    if (frame->is_polyfill) continue;
     const auto& instructions = frame->bytecode->instructions;
     // Instructions that the compiler added have no line: they belong to what comes before.
     size_t index = std::min(frame->unit, instructions.size() - 1);
@@ -147,7 +148,7 @@ std::vector<UserFrame> user_stack(const Frame& innermost) {
 // All frames from the root to this one wait for nothing but the value of a call instruction.
 bool can_be_suspended(const Frame& frame) {
   for (const Frame* one = &frame; one->caller != nullptr; one = one->caller) {
-    if (!one->is_direct) return false;
+    if (!one->is_direct || one->is_polyfill) return false;
   }
   return true;
 }
@@ -268,6 +269,8 @@ void Interpreter::unwind(Frame& frame, Raised raised) {
   const int32_t index = frame.bytecode->instructions[at].handler;
   if (index == kNoTarget) {
     frame.done = true;
+    // What a function of the library raises, and how far it has come, is CPython's to tell.
+    if (frame.is_polyfill) throw *exception.place;
     exception.locals.push_back(std::move(frame.slots));
     throw raised;
   }
@@ -291,7 +294,10 @@ void Interpreter::place_break(const Frame& frame, Break* reason) {
   if (place != &frame || reason->clock < 0) reason->clock = place->unit_clock;
 }
 
-void Interpreter::locate(const Frame& frame) {
+void Interpreter::locate(const Frame& innermost) {
+  const Frame* visible = &innermost;
+  while (visible->is_polyfill) visible = visible->caller;
+  const Frame& frame = *visible;
   const auto& instructions = frame.bytecode->instructions;
   if (frame.next == 0 || frame.next > instructions.size()) return;
   const int line = instructions[frame.next - 1].position.line;
@@ -307,7 +313,7 @@ Sym Interpreter::run_until_raise(Frame& frame, bool callers_handle) {
     NUMLIFT_CHECK(frame.next < instructions.size(), "ran off the end of {}", frame.name);
     const size_t index = frame.next++;
     const Instruction& instruction = instructions[index];
-    if (instruction.position.line != line && instruction.position.line > 0) {
+    if (instruction.position.line != line && instruction.position.line > 0 && !frame.is_polyfill) {
       line = instruction.position.line;
       tracer.set_location(frame.file, frame.name, line);
     }
@@ -368,6 +374,12 @@ Sym Interpreter::globals_value(BorrowedRef globals) {
 }
 
 Sym Interpreter::load_global(const Frame& frame, BorrowedRef name) {
+  if (frame.is_polyfill) {
+    PyObject* own = PyDict_GetItemWithError(frame.globals.get(), name.get());
+    if (own == nullptr) own = PyDict_GetItemWithError(PyEval_GetBuiltins(), name.get());
+    NUMLIFT_CHECK(own != nullptr, "a polyfill has no global {}", utf8_text(name));
+    return object(own);
+  }
   if (const auto changed = changed_global(frame.globals, name)) {
     if (*changed) return *changed;
     throw_name_error(name);

@@ -121,7 +121,7 @@ class Interpreter {
   void own_arguments(const std::vector<std::unique_ptr<Frame>>& frames);
   void release_dropped(const CallShape& effect);
   Sym open_keywords(BorrowedRef dict, const guards::SourcePtr& source);
-  void locate(const Frame& frame);
+  void locate(const Frame& innermost);
 
   struct OutsideCell {
     std::shared_ptr<CellValue> value;

@@ -5,8 +5,10 @@
 #include "symbolic/builtins.h"
 #include "symbolic/containers.h"
 #include "symbolic/exceptions.h"
+#include "symbolic/enums.h"
 #include "symbolic/numpy_calls.h"
 #include "symbolic/operators.h"
+#include "symbolic/polyfills.h"
 #include "symbolic/pure.h"
 
 namespace numlift::frame_eval {
@@ -246,10 +248,7 @@ std::shared_ptr<IteratorValue> make_iterator(Interpreter& interpreter, const Sym
     case SymKind::kTuple:
       return std::make_shared<ListIterator>(as<SequenceValue>(value).items, value);
     case SymKind::kSet:
-      if (as<SequenceValue>(value).items.size() > 1) {
-        throw_break("set_order", "iteration over a set, whose order is not known");
-      }
-      return std::make_shared<ListIterator>(as<SequenceValue>(value).items, value);
+      return make_set_iterator(interpreter, value);
     case SymKind::kDict: {
       std::vector<Sym> keys;
       for (const auto& [key, item] : as<DictValue>(value).items) keys.push_back(key);
@@ -270,6 +269,11 @@ std::shared_ptr<IteratorValue> make_iterator(Interpreter& interpreter, const Sym
       if (is_list(value)) return std::make_shared<LiveListIterator>(interpreter, value);
       if (auto items = open_sequence(interpreter, value)) {
         return std::make_shared<ListIterator>(std::move(*items), value);
+      }
+      if (is_set(value)) return make_set_iterator(interpreter, value);
+      if (is_enum_class(object_of(value))) {
+        if (auto members = enum_members(interpreter, value))
+          return std::make_shared<ListIterator>(std::move(*members), value);
       }
       BorrowedRef object = object_of(value);
       PyTypeObject* type = object.type();

@@ -9,6 +9,8 @@
 #include "symbolic/operators.h"
 #include "symbolic/partial.h"
 #include "symbolic/pure.h"
+#include "symbolic/sorting.h"
+#include "symbolic/special_methods.h"
 
 namespace numlift::frame_eval {
 
@@ -66,6 +68,19 @@ Sym operator_setitem(Interpreter& interpreter, const CallArguments& arguments) {
   read.expect(3, 3);
   set_item(interpreter, read[0], read[1], read[2]);
   return interpreter.none();
+}
+
+Sym operator_index(Interpreter& interpreter, const CallArguments& arguments) {
+  ArgumentReader read("index", arguments);
+  read.expect(1, 1);
+  const Sym& value = read[0];
+  if (value->kind == SymKind::kSize) return value;
+  if (is_numpy_value(value)) return numpy_to_number(interpreter.tracer, &PyLong_Type, value);
+  if (auto real = pure_constant(interpreter, value, "index()")) {
+    return interpreter.tracer.constant(must(PyNumber_Index(real->get())));
+  }
+  if (Sym result = special_method(interpreter, value, "__index__", {})) return result;
+  throw_break("unsupported_value", "index() of a " + type_name(value));
 }
 
 Sym functools_reduce(Interpreter& interpreter, const CallArguments& arguments) {
@@ -223,6 +238,15 @@ void add_operator_module(BuiltinEntries& entries) {
   NUMLIFT_OPERATOR_IN_PLACE(isub, kNbSubtract)
   NUMLIFT_OPERATOR_IN_PLACE(imul, kNbMultiply)
   NUMLIFT_OPERATOR_IN_PLACE(itruediv, kNbTrueDivide)
+  NUMLIFT_OPERATOR_IN_PLACE(ifloordiv, kNbFloorDivide)
+  NUMLIFT_OPERATOR_IN_PLACE(imod, kNbRemainder)
+  NUMLIFT_OPERATOR_IN_PLACE(ipow, kNbPower)
+  NUMLIFT_OPERATOR_IN_PLACE(imatmul, kNbMatrixMultiply)
+  NUMLIFT_OPERATOR_IN_PLACE(iand, kNbAnd)
+  NUMLIFT_OPERATOR_IN_PLACE(ior, kNbOr)
+  NUMLIFT_OPERATOR_IN_PLACE(ixor, kNbXor)
+  NUMLIFT_OPERATOR_IN_PLACE(ilshift, kNbLshift)
+  NUMLIFT_OPERATOR_IN_PLACE(irshift, kNbRshift)
   add("neg", operator_unary<UnaryOp::kNegative>);
   add("pos", operator_unary<UnaryOp::kPositive>);
   add("invert", operator_unary<UnaryOp::kInvert>);
@@ -238,12 +262,14 @@ void add_operator_module(BuiltinEntries& entries) {
   add("is_not", operator_is<false>);
   add("contains", operator_contains);
   add("getitem", operator_getitem);
+  add("index", operator_index);
   add("setitem", operator_setitem);
 }
 
 void add_library(BuiltinEntries& entries) {
   entries.emplace_back("functools", "reduce", functools_reduce);
   entries.emplace_back("functools", "partial", make_partial);
+  entries.emplace_back("functools", "cmp_to_key", make_compare_key_maker);
   entries.emplace_back("itertools", "product", itertools_product);
   entries.emplace_back("itertools", "chain", itertools_chain);
   entries.emplace_back("itertools", "repeat", itertools_repeat);

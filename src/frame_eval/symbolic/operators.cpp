@@ -5,10 +5,12 @@
 #include "numlift/py/py_error.h"
 #include "symbolic/containers.h"
 #include "symbolic/exceptions.h"
+#include "symbolic/enums.h"
 #include "symbolic/instances.h"
 #include "symbolic/pure.h"
 #include "symbolic/python_scalars.h"
 #include "symbolic/side_effects.h"
+#include "symbolic/sorting.h"
 #include "symbolic/special_methods.h"
 
 namespace numlift::frame_eval {
@@ -77,30 +79,7 @@ std::optional<Sym> container_binary(Interpreter& interpreter, int nb_op, bool in
     }
     return merged;
   }
-  if (a->kind == SymKind::kSet && b->kind == SymKind::kSet && !in_place) {
-    const auto &left = as<SequenceValue>(a).items, &right = as<SequenceValue>(b).items;
-    std::vector<Sym> items;
-    auto pick = [&](const std::vector<Sym>& from, const Sym& other, bool wanted) {
-      for (const Sym& item : from) {
-        if (set_contains(interpreter, other, item) == wanted) items.push_back(item);
-      }
-    };
-    if (nb_op == kNbOr) {
-      items = left;
-      items.insert(items.end(), right.begin(), right.end());
-    } else if (nb_op == kNbAnd) {
-      pick(left, b, true);
-    } else if (nb_op == kNbSubtract) {
-      pick(left, b, false);
-    } else if (nb_op == kNbXor) {
-      pick(left, b, false);
-      pick(right, a, false);
-    } else {
-      return std::nullopt;
-    }
-    return make_set(interpreter, items);
-  }
-  return std::nullopt;
+  return set_binary(interpreter, nb_op, in_place, a, b);
 }
 
 // Ints without bound: the result of ** and << could take all memory while tracing.
@@ -156,6 +135,7 @@ std::optional<bool> compare_containers(Interpreter& interpreter, int compare, co
   if ((is_list(a) && is_list(b)) || (is_tuple(a) && is_tuple(b))) {
     return compare_sequences(interpreter, compare, a, b);
   }
+  if (auto result = set_compare(interpreter, compare, a, b)) return result;
   if (compare != kEqual && compare != kNotEqual) return std::nullopt;
   if (is_dict(a) && is_dict(b)) {
     const auto left = dict_items(interpreter, a);
@@ -164,12 +144,6 @@ std::optional<bool> compare_containers(Interpreter& interpreter, int compare, co
       Sym other = find_in_dict(interpreter, b, left[i].first);
       equal = other && equal_items(interpreter, left[i].second, other);
     }
-    return equal == (compare == kEqual);
-  }
-  if (a->kind == SymKind::kSet && b->kind == SymKind::kSet) {
-    const auto& left = as<SequenceValue>(a).items;
-    bool equal = left.size() == as<SequenceValue>(b).items.size();
-    for (size_t i = 0; equal && i < left.size(); ++i) equal = set_contains(interpreter, b, left[i]);
     return equal == (compare == kEqual);
   }
   return std::nullopt;
@@ -205,8 +179,9 @@ bool is_plain_builtin(const Sym& value) {
 
 }  // namespace
 
-Sym binary_operation(Interpreter& interpreter, int nb_op, bool in_place, const Sym& a,
-                     const Sym& b) {
+Sym binary_operation(Interpreter& interpreter, int nb_op, bool in_place, const Sym& left,
+                     const Sym& right) {
+  const Sym a = enum_operand(interpreter, left, right), b = enum_operand(interpreter, right, left);
   if (is_numpy_value(a) || is_numpy_value(b)) {
     if (auto result = binary_special_method(interpreter, nb_op, in_place, a, b)) return result;
     if (in_place && is_list(a)) {
@@ -229,7 +204,8 @@ Sym binary_operation(Interpreter& interpreter, int nb_op, bool in_place, const S
   unsupported_operands(operator_text(nb_op), a, b);
 }
 
-Sym unary_operation(Interpreter& interpreter, UnaryOp op, const Sym& value) {
+Sym unary_operation(Interpreter& interpreter, UnaryOp op, const Sym& operand) {
+  const Sym value = enum_number(interpreter, operand);
   if (is_numpy_value(value)) return numpy_unary(interpreter.tracer, op, value);
   if (is_runtime_number(value)) {
     switch (op) {
@@ -257,7 +233,8 @@ Sym unary_operation(Interpreter& interpreter, UnaryOp op, const Sym& value) {
   throw_value_break(value, "a unary operator on a " + type_name(value));
 }
 
-Sym compare_operation(Interpreter& interpreter, int compare, const Sym& a, const Sym& b) {
+Sym compare_operation(Interpreter& interpreter, int compare, const Sym& left, const Sym& right) {
+  const Sym a = enum_operand(interpreter, left, right), b = enum_operand(interpreter, right, left);
   if (is_numpy_value(a) || is_numpy_value(b))
     return numpy_compare(interpreter.tracer, compare, a, b);
   const bool numbers = is_python_number(a) && is_python_number(b);
@@ -271,6 +248,7 @@ Sym compare_operation(Interpreter& interpreter, int compare, const Sym& a, const
           must(PyObject_RichCompare(x->get(), y->get(), kRich[compare])));
     }
   }
+  if (Sym result = compare_keys(interpreter, compare, a, b)) return result;
   if (auto result = compare_containers(interpreter, compare, a, b))
     return interpreter.boolean(*result);
   if ((compare == kEqual || compare == kNotEqual) && is_plain_builtin(a) && is_plain_builtin(b)) {
@@ -297,7 +275,7 @@ bool is_identical(Interpreter& interpreter, const Sym& a, const Sym& b) {
         x.get() == Py_None || y.get() == Py_None || PyBool_Check(x.get()) || PyBool_Check(y.get());
     // Equal numbers, strings and tuples may or may not be one object in the next call.
     if (!singletons && x.type() == y.type() && is_pure(x) && is_pure(y) && !is_dtype(x) &&
-        !PyType_Check(x.get()) && (a->source || b->source || numbers)) {
+        !PyType_Check(x.get()) && !is_enum_member(x) && (a->source || b->source || numbers)) {
       throw_break("identity", "identity of numbers or strings");
     }
     // `x is None` holds for every other object of x's type: the type is enough.
@@ -352,6 +330,15 @@ bool contains(Interpreter& interpreter, const Sym& container, const Sym& item) {
       view && view->part == DictView::Part::kKeys) {
     return find_in_dict(interpreter, view->dict, item) != nullptr;
   }
+  if (container->kind == SymKind::kObject && is_enum_class(object_of(container))) {
+    if (auto members = enum_members(interpreter, container);
+        members && item->kind == SymKind::kObject && is_enum_member(object_of(item))) {
+      const auto is_item = [&](const Sym& member) {
+        return is_identical(interpreter, member, item);
+      };
+      return std::any_of(members->begin(), members->end(), is_item);
+    }
+  }
   if (auto real = pure_constant(interpreter, container, "a membership test")) {
     Sym known = concrete(interpreter, item, "a membership test");
     if (auto real_item = pure_constant(interpreter, known, "a membership test")) {
@@ -387,8 +374,9 @@ bool truth(Interpreter& interpreter, const Sym& value) {
   switch (value->kind) {
     case SymKind::kTuple:
     case SymKind::kList:
-    case SymKind::kSet:
       return !as<SequenceValue>(value).items.empty();
+    case SymKind::kSet:
+      return PySet_GET_SIZE(as<SetValue>(value).real.get()) != 0;
     case SymKind::kDict:
       return !as<DictValue>(value).items.empty();
     case SymKind::kSlice:
@@ -445,7 +433,7 @@ bool truth(Interpreter& interpreter, const Sym& value) {
 // ---------------------------------------------------------------- subscription
 
 int64_t concrete_int(Interpreter& interpreter, const Sym& value, const char* what) {
-  Sym known = concrete(interpreter, value, what);
+  Sym known = concrete(interpreter, enum_number(interpreter, value), what);
   if (is_numpy_value(known)) {
     // An index may be any integer scalar: what matters is its value now.
     known = concrete(interpreter, numpy_to_number(interpreter.tracer, &PyLong_Type, known), what);
@@ -467,6 +455,9 @@ Sym get_item(Interpreter& interpreter, const Sym& container, const Sym& key) {
     throw_error(PyExc_KeyError, {key});
   }
   if (is_list(container) || is_tuple(container)) return sequence_item(interpreter, container, key);
+  if (container->kind == SymKind::kObject && is_enum_class(object_of(container))) {
+    if (Sym member = enum_class_item(interpreter, container, key)) return member;
+  }
   if (Sym made = numpy_index_object(interpreter.tracer, container, key)) return made;
   if (auto real = pure_constant(interpreter, container, "a subscript")) {
     auto real_key =
@@ -492,7 +483,10 @@ void set_item(Interpreter& interpreter, const Sym& container, const Sym& key, co
     list_set(interpreter, container, key, value);
     return;
   }
-  if (special_method(interpreter, container, "__setitem__", {key, value})) return;
+  if (has_python_method(interpreter, container, "__setitem__") &&
+      special_method(interpreter, container, "__setitem__", {key, value})) {
+    return;
+  }
   throw_break("side_effect", fmt::format("item assignment to a {}", type_name(container)));
 }
 
@@ -523,7 +517,10 @@ void delete_item(Interpreter& interpreter, const Sym& container, const Sym& key)
     }
     return;
   }
-  if (special_method(interpreter, container, "__delitem__", {key})) return;
+  if (has_python_method(interpreter, container, "__delitem__") &&
+      special_method(interpreter, container, "__delitem__", {key})) {
+    return;
+  }
   throw_break("side_effect", fmt::format("del of an item of a {}", type_name(container)));
 }
 
@@ -532,14 +529,19 @@ Sym length_of(Interpreter& interpreter, const Sym& value) {
   switch (value->kind) {
     case SymKind::kTuple:
     case SymKind::kList:
-    case SymKind::kSet:
       return interpreter.integer(static_cast<int64_t>(as<SequenceValue>(value).items.size()));
+    case SymKind::kSet:
+      return interpreter.integer(PySet_GET_SIZE(as<SetValue>(value).real.get()));
     default:
       break;  // NOLINT: the kinds without a length go on below
   }
   if (is_dict(value)) return interpreter.integer(dict_length(interpreter, value));
   if (auto* view = dynamic_cast<DictView*>(value.get())) {
     return interpreter.integer(dict_length(interpreter, view->dict));
+  }
+  if (value->kind == SymKind::kObject && is_enum_class(object_of(value))) {
+    if (auto members = enum_members(interpreter, value))
+      return interpreter.integer(static_cast<int64_t>(members->size()));
   }
   if (is_list(value)) {
     return interpreter.integer(static_cast<int64_t>(sequence_items(interpreter, value).size()));

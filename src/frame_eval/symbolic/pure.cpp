@@ -1,15 +1,33 @@
 #include "symbolic/pure.h"
 
+#include <set>
+
 #include "numlift/numpy_shim/dtypes.h"
 #include "numlift/numpy_shim/numpy.h"
 #include "numlift/frame_eval/marks.h"
 #include "numlift/py/py_error.h"
 #include "symbolic/exceptions.h"
+#include "symbolic/enums.h"
+#include "symbolic/polyfills.h"
 #include "symbolic/python_scalars.h"
 
 namespace numlift::frame_eval {
 
 bool is_dtype(BorrowedRef object) { return PyArray_DescrCheck(object.get()); }
+
+namespace {
+
+// sys.version_info and its like: tuples with names.
+bool is_of_sys(const PyTypeObject* type) {
+  if (!PyType_IsSubtype(const_cast<PyTypeObject*>(type), &PyTuple_Type)) return false;
+  for (const char* name : {"version_info", "float_info", "int_info", "hash_info", "flags"}) {
+    const PyObject* object = PySys_GetObject(name);
+    if (object != nullptr && Py_TYPE(object) == type) return true;
+  }
+  return false;
+}
+
+}  // namespace
 
 bool is_pure(BorrowedRef object) {
   PyObject* raw = object.get();
@@ -34,8 +52,21 @@ bool is_pure(BorrowedRef object) {
     return is_pure(items);
   }
   if (is_dtype(raw)) return true;
+  if (is_plain_enum_member(raw) || is_of_sys(type)) return true;
   return PyType_Check(raw) &&
          numpy_shim::dtype_of_scalar_class(reinterpret_cast<PyTypeObject*>(raw)).has_value();
+}
+
+bool is_immutable(BorrowedRef object) {
+  static const std::set<std::string, std::less<>> names{
+#define NUMLIFT_PURE(name)
+#define NUMLIFT_IMMUTABLE(name) name,
+#include "symbolic/pure_calls.def"
+#undef NUMLIFT_PURE
+#undef NUMLIFT_IMMUTABLE
+  };
+  const auto name = library_name(reinterpret_cast<PyObject*>(object.type()));
+  return name && names.contains(*name);
 }
 
 bool compares_by_identity(BorrowedRef object) {
@@ -58,7 +89,10 @@ Ref must(PyObject* new_reference) {
 namespace {
 
 bool is_constant_tree(const Sym& value) {
-  if (value->kind == SymKind::kObject) return is_pure(object_of(value));
+  if (value->kind == SymKind::kObject) {
+    // Immutable objects from outside are new ones in every call: no constants.
+    return is_pure(object_of(value)) || (!value->source && is_immutable(object_of(value)));
+  }
   if (value->kind != SymKind::kTuple) return false;
   const auto& tuple = as<SequenceValue>(value);
   if (tuple.named_tuple_class) return false;
@@ -152,9 +186,14 @@ Ref type_of(Interpreter& interpreter, const Sym& value) {
       return type(PyCFunction_Type);
     case SymKind::kException:
       return as<ExceptionValue>(value).type;
+    case SymKind::kIterator:
+      if (auto* made = dynamic_cast<LibraryValue*>(value.get());
+          made && made->callable && PyType_Check(made->callable.get())) {
+        return made->callable;
+      }
+      break;
     case SymKind::kNull:
     case SymKind::kCell:
-    case SymKind::kIterator:
       break;
   }
   throw_break("unsupported_value", "the type of an iterator or cell");

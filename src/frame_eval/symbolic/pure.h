@@ -15,6 +15,8 @@ bool is_pure(BorrowedRef object);
 // without methods of their own for these).
 bool compares_by_identity(BorrowedRef object);
 bool is_dtype(BorrowedRef object);
+// Of a class in pure_calls.def whose instances never change.
+bool is_immutable(BorrowedRef object);
 
 // The real object when the value is a pure constant, or a tuple of those (guarded as it must be).
 std::optional<Ref> pure_constant(Interpreter& interpreter, const Sym& value, const char* what);

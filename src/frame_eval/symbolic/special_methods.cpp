@@ -76,6 +76,13 @@ Sym special_method(Interpreter& interpreter, const Sym& self, const char* name,
   return result;
 }
 
+bool has_python_method(Interpreter& interpreter, const Sym& self, const char* name) {
+  if (!is_user_instance(self)) return false;
+  const Sym function = find_special(interpreter, self, name);
+  return function && function->kind == SymKind::kObject &&
+         PyFunction_Check(object_of(function).get());
+}
+
 Sym binary_special_method(Interpreter& interpreter, int nb_op, bool in_place, const Sym& a,
                           const Sym& b) {
   const bool left = is_user_instance(a), right = is_user_instance(b);

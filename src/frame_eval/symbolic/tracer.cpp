@@ -10,6 +10,7 @@
 #include "numlift/numpy_shim/numpy.h"
 #include "numlift/py/py_error.h"
 #include "numlift/support/options.h"
+#include "symbolic/named_tuples.h"
 #include "symbolic/tracer_state.h"
 
 namespace numlift::frame_eval {
@@ -331,13 +332,14 @@ Sym Tracer::outside(Ref object, SourcePtr source) {
       return open_scalar(raw, source, InputSpec::Kind::kPyComplex, DType::kComplex128);
     } else if (auto dtype = numpy_shim::dtype_of_scalar_class(object.type())) {
       return open_scalar(raw, source, InputSpec::Kind::kNumpyScalar, *dtype);
-    } else if (PyTuple_CheckExact(raw)) {
+    } else if (PyTuple_CheckExact(raw) || is_named_tuple(raw)) {
       const Py_ssize_t length = PyTuple_GET_SIZE(raw);
-      guard(source, guards::HasType{Ref::create(reinterpret_cast<PyObject*>(&PyTuple_Type))},
-            "it is a tuple");
+      Ref type = Ref::create(reinterpret_cast<PyObject*>(Py_TYPE(raw)));
+      guard(source, guards::HasType{type}, "it is a tuple");
       guard(source, guards::HasLength{length}, "its items are used at " + location_text());
       auto tuple = std::make_shared<SequenceValue>(SymKind::kTuple);
       tuple->object = object;
+      if (!PyTuple_CheckExact(raw)) tuple->named_tuple_class = std::move(type);
       for (Py_ssize_t i = 0; i < length; ++i) {
         tuple->items.push_back(
             outside(Ref::create(PyTuple_GET_ITEM(raw, i)), Source::item(source, i)));

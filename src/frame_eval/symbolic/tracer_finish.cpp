@@ -8,6 +8,7 @@
 #include "symbolic/builtins.h"
 #include "symbolic/exceptions.h"
 #include "symbolic/instances.h"
+#include "symbolic/sets.h"
 #include "symbolic/tracer_state.h"
 
 namespace numlift::frame_eval {
@@ -227,8 +228,11 @@ class RecipeBuilder {
       }
       case SymKind::kList:
         return container(RecipeNode::Kind::kList, static_cast<const SequenceValue&>(value).items);
-      case SymKind::kSet:
-        return container(RecipeNode::Kind::kSet, static_cast<const SequenceValue&>(value).items);
+      case SymKind::kSet: {
+        const auto shape = set_shape(static_cast<const SetValue&>(value));
+        if (!shape) cannot(value, "a set is handed to CPython whose order comes from its history");
+        return call(*shape);
+      }
       case SymKind::kDict: {
         std::vector<Sym> flat;
         for (const auto& [key, item] : static_cast<const DictValue&>(value).items) {

@@ -31,7 +31,7 @@ enum class SymKind : uint8_t {
   kSize,    // Python int known only at run time
   kTuple,
   kList,
-  kSet,
+  kSet,   // SetValue (sets.h)
   kDict,  // containers made in the frame (or opened outside tuples)
   kSlice,
   kFunction,  // a Python function made in the frame
@@ -122,8 +122,7 @@ struct SizeValue : SymbolicValue {
   SizeExpr expr;
 };
 
-// Tuples, lists, sets (items in insertion order); an opened outside tuple keeps its source and
-// object.
+// Tuples and lists; an opened outside tuple keeps its source and object.
 struct SequenceValue : SymbolicValue {
   using SymbolicValue::SymbolicValue;
   std::vector<Sym> items;

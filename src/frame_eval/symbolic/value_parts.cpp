@@ -11,7 +11,6 @@ bool visit_parts(const SymbolicValue& value, const std::function<void(const Sym&
   switch (value.kind) {
     case SymKind::kTuple:
     case SymKind::kList:
-    case SymKind::kSet:
       visit_all(static_cast<const SequenceValue&>(value).items);
       return true;
     case SymKind::kDict:
@@ -73,6 +72,7 @@ bool visit_parts(const SymbolicValue& value, const std::function<void(const Sym&
       return true;
     }
     case SymKind::kNull:
+    case SymKind::kSet:  // of constants
     case SymKind::kArray:
     case SymKind::kScalar:
     case SymKind::kSize:
