@@ -359,7 +359,7 @@ namespace {
 Sym number_method(Interpreter& interpreter, const Sym& number, BorrowedRef name) {
   auto* type = reinterpret_cast<PyTypeObject*>(type_of(interpreter, number).get());
   PyObject* raw = _PyType_Lookup(type, name);
-  if (raw == nullptr) no_attribute(number, name);
+  if (raw == nullptr) no_attribute(interpreter, number, name);
   if (Py_TYPE(raw) == &PyGetSetDescr_Type || Py_TYPE(raw) == &PyMemberDescr_Type) {
     unsupported_attribute(number, name);
   }

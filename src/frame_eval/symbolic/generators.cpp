@@ -1,4 +1,3 @@
-#include "symbolic/polyfills.h"
 #include "symbolic/generators.h"
 
 #include <algorithm>
@@ -11,6 +10,7 @@
 #include "symbolic/calls.h"
 #include "symbolic/containers.h"
 #include "symbolic/iterators.h"
+#include "symbolic/polyfills.h"
 #include "symbolic/pure.h"
 
 namespace numlift::frame_eval {
@@ -69,6 +69,18 @@ Sym run_step(Interpreter& interpreter, GeneratorBody& body, const Raised* thrown
   body.result = std::move(value);
   drop_frame(body);
   return nullptr;
+}
+
+// Closing it runs code of its own; else it only drops what it holds.
+bool sees_its_end(const GeneratorBody& body) {
+  if (body.kind == GeneratorKind::kAsyncGenerator) return true;
+  const Bytecode& bytecode = *body.frame->bytecode;
+  const int32_t handler = bytecode.instructions[body.frame->next - 1].handler;
+  if (handler == kNoTarget) return false;
+  const auto target = bytecode.handlers[static_cast<size_t>(handler)].target;
+  const Instr first = bytecode.instructions[static_cast<size_t>(target)].op;
+  // Those that end every generator's code.
+  return first != Instr::kCallIntrinsic1 && first != Instr::kCleanupThrow;
 }
 
 void check_idle(const GeneratorBody& body) {
@@ -229,7 +241,8 @@ GeneratorValue::GeneratorValue(Interpreter& interpreter, std::unique_ptr<Frame> 
 GeneratorValue::~GeneratorValue() {
   // A coroutine that nobody awaits is warned about.
   const bool is_missed = is_coroutine(*body) && !body->is_started;
-  if (!body->is_done() && (is_missed || body->is_started)) abandoned->push_back(body);
+  if (body->is_done()) return;
+  if (is_missed || (body->is_started && sees_its_end(*body))) abandoned->push_back(body);
 }
 
 Sym GeneratorValue::next(Tracer&) {

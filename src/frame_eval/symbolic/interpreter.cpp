@@ -269,6 +269,8 @@ void Interpreter::unwind(Frame& frame, Raised raised) {
   const int32_t index = frame.bytecode->instructions[at].handler;
   if (index == kNoTarget) {
     frame.done = true;
+    // What a function of the library raises, and how far it has come, is CPython's to tell.
+    if (frame.is_polyfill && !is_instance(exception, PyExc_GeneratorExit)) throw *exception.place;
     exception.locals.push_back(std::move(frame.slots));
     throw raised;
   }
@@ -294,7 +296,8 @@ void Interpreter::place_break(const Frame& frame, Break* reason) {
 
 void Interpreter::locate(const Frame& innermost) {
   const Frame* visible = &innermost;
-  while (visible->is_polyfill) visible = visible->caller;
+  while (visible != nullptr && visible->is_polyfill) visible = visible->caller;
+  if (visible == nullptr) return;  // a generator that is dropped when the call is over
   const Frame& frame = *visible;
   const auto& instructions = frame.bytecode->instructions;
   if (frame.next == 0 || frame.next > instructions.size()) return;

@@ -12,6 +12,7 @@
 #include "symbolic/numpy_calls.h"
 #include "symbolic/operators.h"
 #include "symbolic/pure.h"
+#include "symbolic/sets.h"
 #include "symbolic/silenced_numpy.h"
 
 namespace numlift::frame_eval {
@@ -43,7 +44,7 @@ class StandIns {
       case SymKind::kList:
         return sequence(as<SequenceValue>(value).items, &PyList_Type);
       case SymKind::kSet:
-        return sequence(as<SequenceValue>(value).items, &PySet_Type);
+        return checked(PySet_New(as<SetValue>(value).real.get()));
       case SymKind::kDict:
         return dict(as<DictValue>(value).items);
       case SymKind::kSlice: {
@@ -107,10 +108,10 @@ class StandIns {
                       is_list(value) ? &PyList_Type : &PyTuple_Type);
     }
     if (is_dict(value)) return dict(dict_items(interpreter_, value));
-    const bool is_c_class =
+    const bool is_static_class =
         PyType_Check(real.get()) &&
         !(reinterpret_cast<PyTypeObject*>(real.get())->tp_flags & Py_TPFLAGS_HEAPTYPE);
-    if (!is_pure(real) && !is_c_class && !is_numpy_callable(real)) return {};
+    if (!is_pure(real) && !is_static_class && !is_numpy_callable(real)) return {};
     auto known = real_object(interpreter_, value, "what is raised");
     return known ? std::move(*known) : Ref();
   }
@@ -267,13 +268,18 @@ std::optional<Operation> operation_of(const Instruction& instruction, const Oper
   }
 }
 
-// Calls that are the tracer's own business, whose failure tells of nothing but their arguments.
+bool is_c_class(BorrowedRef object) {
+  return PyType_Check(object.get()) &&
+         !(reinterpret_cast<PyTypeObject*>(object.get())->tp_flags & Py_TPFLAGS_HEAPTYPE);
+}
+
+// What runs no code of the user, given stand-ins.
 bool may_be_called(const Sym& callable) {
   if (callable->kind == SymKind::kMethod) return !as<MethodValue>(callable).function;
   if (callable->kind != SymKind::kObject) return false;
   BorrowedRef object = object_of(callable);
   return find_builtin(object) != nullptr || is_numpy_callable(object) ||
-         PyExceptionClass_Check(object.get());
+         (PyExceptionClass_Check(object.get()) && is_c_class(object));
 }
 
 // Stores that the failed operation had already begun with.

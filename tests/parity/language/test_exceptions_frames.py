@@ -1,5 +1,8 @@
 """Exceptions that cross calls, and those that leave the compiled function."""
 
+import contextlib
+import functools
+import itertools
 import sys
 import traceback
 
@@ -237,3 +240,99 @@ def test_break_reason_of_what_leaves():
         return a
 
     breaks(f, x, reason="ValueError is raised")
+
+
+# ---------------------------------------------------------------- the standard library
+
+
+def test_error_in_what_the_library_calls():
+    def refuse(order, v):
+        order.append(v)
+        if v == 2:
+            raise ValueError(v)
+        return v
+
+    def f(a, how):
+        order = []
+        try:
+            if how == 0:
+                functools.reduce(lambda p, q: p + refuse(order, q), [1, 2, 3])
+            if how == 1:
+                list(itertools.accumulate([1, 2, 3], lambda p, q: p + refuse(order, q)))
+            if how == 2:
+                list(map(lambda v: refuse(order, v), [1, 2, 3]))
+            if how == 3:
+                max([1, 2, 3], key=lambda v: refuse(order, v))
+            if how == 4:
+                list(itertools.takewhile(lambda v: refuse(order, v), [1, 2, 3]))
+            if how == 5:
+                order.extend(refuse(order, v) for v in [1, 2, 3])
+        except ValueError as e:
+            return a + 1, e.args, order
+
+    same(f, *((x, how) for how in range(6)), whole=None)
+
+
+def test_managers_of_contextlib():
+    @contextlib.contextmanager
+    def manager(order):
+        order.append("in")
+        try:
+            yield 2
+        except KeyError:
+            order.append("swallowed")
+        finally:
+            order.append("out")
+
+    def f(a, how):
+        order = []
+        try:
+            with manager(order) as k, contextlib.suppress(IndexError), contextlib.nullcontext():
+                if how == 0:
+                    raise KeyError
+                if how == 1:
+                    raise ValueError("through")
+                if how == 2:
+                    [][1]
+                a = a * k
+        except ValueError as e:
+            order.append(e.args)
+        with contextlib.ExitStack() as stack:
+            stack.callback(order.append, "callback")
+            stack.enter_context(manager(order))
+        return a + 1, order
+
+    same(f, *((x, how) for how in range(4)), whole=None)
+
+
+class Built:
+    def __init__(self, swallows):
+        self.swallows = swallows
+        self.seen = []
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, value, traceback):
+        self.seen.append((kind, str(value), traceback is None))
+        return kind is not None and issubclass(kind, self.swallows)
+
+
+def test_manager_made_inside():
+    def f(a):
+        m = Built(KeyError)
+        with m as same_one:
+            a = a + 1
+        with m:
+            raise KeyError("k")
+        try:
+            with m:
+                raise ValueError("v")
+        except ValueError:
+            a = a * 2
+        try:
+            m.nothing
+        except AttributeError as e:
+            return a, m.seen, same_one is m, str(e), e.name, e.obj is m
+
+    same(f, (x,))
