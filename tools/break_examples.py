@@ -570,25 +570,22 @@ f(np.ones(3))
     "attribute_set": _pair(
         """
 class State:
-    last = None
+    def scaled(self, x):
+        return x
 
 @nl.compile
 def f(x):
-    State.last = x + 1
-    return x * 2
+    State.scaled = lambda self, x: x * 2
+    return State().scaled(x) + 1
 
 f(np.ones(3))
 """,
         """
-class State:
-    pass
-
 @nl.compile
-def f(state, x):
-    state.last = x + 1
-    return x * 2
+def f(scaled, x):
+    return scaled(x) + 1
 
-f(State(), np.ones(3))
+f(lambda x: x * 2, np.ones(3))
 """,
     ),
     "side_effect": _pair(

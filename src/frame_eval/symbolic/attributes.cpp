@@ -359,7 +359,10 @@ namespace {
 Sym number_method(Interpreter& interpreter, const Sym& number, BorrowedRef name) {
   auto* type = reinterpret_cast<PyTypeObject*>(type_of(interpreter, number).get());
   PyObject* raw = _PyType_Lookup(type, name);
-  if (raw == nullptr) no_attribute(interpreter, number, name);
+  if (raw == nullptr) {
+    throw_break("would_raise",
+                fmt::format("'{}' has no attribute '{}'", type_name(number), utf8_text(name)));
+  }
   if (Py_TYPE(raw) == &PyGetSetDescr_Type || Py_TYPE(raw) == &PyMemberDescr_Type) {
     unsupported_attribute(number, name);
   }

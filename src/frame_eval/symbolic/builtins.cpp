@@ -151,7 +151,7 @@ bool is_subclass(Interpreter& interpreter, BorrowedRef type, const Sym& classes)
   const Ref hook = checked(PyUnicode_InternFromString("__subclasshook__"));
   if (PyType_IsSubtype(reinterpret_cast<PyTypeObject*>(type.get()),
                        reinterpret_cast<PyTypeObject*>(real->get())) != 0 &&
-      std::string_view(metatype->tp_name) == "abc.ABCMeta" &&
+      std::string_view(metatype->tp_name) == "ABCMeta" &&
       _PyType_Lookup(reinterpret_cast<PyTypeObject*>(real->get()), hook.get()) ==
           _PyType_Lookup(&PyBaseObject_Type, hook.get())) {
     return true;

@@ -74,6 +74,7 @@ Sym run_step(Interpreter& interpreter, GeneratorBody& body, const Raised* thrown
 // Closing it runs code of its own; else it only drops what it holds.
 bool sees_its_end(const GeneratorBody& body) {
   if (body.kind == GeneratorKind::kAsyncGenerator) return true;
+  if (body.frame->next == 0) return false;  // the trace ended before its first instruction
   const Bytecode& bytecode = *body.frame->bytecode;
   const int32_t handler = bytecode.instructions[body.frame->next - 1].handler;
   if (handler == kNoTarget) return false;

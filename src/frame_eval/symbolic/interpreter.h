@@ -93,8 +93,8 @@ class Interpreter {
   // What the traced code has set the global to (null: deleted); nullopt: it has not.
   std::optional<Sym> changed_global(BorrowedRef globals, BorrowedRef name) const;
   void change_global(BorrowedRef globals, BorrowedRef name, const Sym& value);
-  // What the traced code has set the attribute of the class, or of the nearest one that it is derived
-  // from, to; null: nothing, or a nearer class has its own.
+  // What the traced code has set the attribute of the class, or of the nearest one that it is
+  // derived from, to; null: nothing, or a nearer class has its own.
   Sym changed_class_attribute(BorrowedRef cls, BorrowedRef name) const;
   void change_class_attribute(BorrowedRef cls, BorrowedRef name, const Sym& value);
   // The object as the owner of changes: one value for it.

@@ -103,9 +103,6 @@ def test_copies():
         rows = [a, [1, 2], {"k": a}]
         flat, deep = copy.copy(rows), copy.deepcopy(rows)
         rows[1].append(3)
-        cycle = [1]
-        cycle.append(cycle)
-        ring = copy.deepcopy(cycle)
         same_tuple = (1, (2, "a"))
         return (
             copy.copy(a) * 2,
@@ -114,7 +111,6 @@ def test_copies():
             deep[0] is deep[2]["k"],
             deep[0] is a,
             flat[0] is a,
-            ring[1] is ring,
             copy.copy({1, 2}),
             copy.deepcopy(({"q": 1}, 2))[0],
             copy.deepcopy(2.5),
@@ -126,6 +122,16 @@ def test_copies():
     same(f, (x,))
     same(lambda a: copy.copy(a) + copy.deepcopy(a), (np.asfortranarray(x),))
     same(lambda a, rows: (a * 2, copy.copy(rows), copy.deepcopy([rows])), (x, [1, [2]]), whole=None)
+
+
+def test_copy_of_a_list_that_holds_itself():
+    def f(a):
+        cycle = [a * 2]
+        cycle.append(cycle)
+        ring = copy.deepcopy(cycle)
+        return ring[1] is ring, ring[0]
+
+    same(f, (x,), whole=False)
 
 
 @functools.singledispatch
