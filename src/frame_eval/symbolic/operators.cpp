@@ -3,11 +3,10 @@
 #include <algorithm>
 
 #include "numlift/py/py_error.h"
-#include "symbolic/attributes.h"
 #include "symbolic/containers.h"
 #include "symbolic/enums.h"
-#include "symbolic/library_objects.h"
 #include "symbolic/exceptions.h"
+#include "symbolic/library_objects.h"
 #include "symbolic/instances.h"
 #include "symbolic/limits.h"
 #include "symbolic/pure.h"

@@ -1,17 +1,11 @@
 // Subscripts, and the lengths and indices that they ask for.
-#include "numlift/numpy_shim/numpy.h"
 #include "numlift/py/py_error.h"
 #include "symbolic/attributes.h"
 #include "symbolic/containers.h"
 #include "symbolic/enums.h"
-#include "symbolic/library_objects.h"
 #include "symbolic/exceptions.h"
-#include "symbolic/instances.h"
-#include "symbolic/limits.h"
 #include "symbolic/pure.h"
 #include "symbolic/python_scalars.h"
-#include "symbolic/side_effects.h"
-#include "symbolic/sorting.h"
 #include "symbolic/special_methods.h"
 #include "symbolic/operators.h"
 
