@@ -24,15 +24,22 @@ BorrowedRef builtins_of(BorrowedRef globals) {
   return builtins && PyDict_CheckExact(builtins.get()) ? builtins : BorrowedRef();
 }
 
-bool finds_generically(PyTypeObject* type) {
-  if (type->tp_getattro == PyObject_GenericGetAttr) return true;
+namespace {
+
+// A class with __getattr__ alone looks as its base does first.
+bool finds_as(PyTypeObject* base, PyTypeObject* type) {
+  if (type->tp_getattro == base->tp_getattro) return true;
   if (!PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE)) return false;
-  // A class with __getattr__ alone looks as object does first.
   static PyObject* const name = PyUnicode_InternFromString("__getattribute__");
-  static PyObject* const objects = _PyType_Lookup(&PyBaseObject_Type, name);
   static PyObject* const hook_name = PyUnicode_InternFromString("__getattr__");
-  return _PyType_Lookup(type, name) == objects && _PyType_Lookup(type, hook_name) != nullptr;
+  return _PyType_Lookup(type, name) == _PyType_Lookup(base, name) &&
+         _PyType_Lookup(type, hook_name) != nullptr;
 }
+
+}  // namespace
+
+bool finds_generically(PyTypeObject* type) { return finds_as(&PyBaseObject_Type, type); }
+bool class_finds_generically(PyTypeObject* metatype) { return finds_as(&PyType_Type, metatype); }
 
 std::optional<BorrowedRef> slot_of_instance(PyObject* descriptor, BorrowedRef owner) {
   if (descriptor == nullptr || Py_TYPE(descriptor) != &PyMemberDescr_Type) return std::nullopt;
@@ -55,7 +62,7 @@ std::shared_ptr<Source> make_source(Source::Kind kind) {
 
 BorrowedRef read_type_attribute(PyTypeObject* type, BorrowedRef name) {
   PyTypeObject* metatype = Py_TYPE(type);
-  if (metatype->tp_getattro != PyType_Type.tp_getattro) return {};
+  if (!class_finds_generically(metatype)) return {};
   PyObject* meta_attribute = _PyType_Lookup(metatype, name);
   if (meta_attribute != nullptr && Py_TYPE(meta_attribute)->tp_descr_set != nullptr) return {};
   return _PyType_Lookup(type, name);

@@ -82,6 +82,8 @@ class Source {
 
 // Attributes of its instances are found as object.__getattribute__ finds them, first or alone.
 bool finds_generically(PyTypeObject* type);
+// The same for attributes of the classes that `metatype` makes, and type.__getattribute__.
+bool class_finds_generically(PyTypeObject* metatype);
 // What the slot (`__slots__`) that `descriptor` stands for holds in `owner`, null when it is unset;
 // nullopt when `descriptor` (may be null) is no such slot of it.
 std::optional<BorrowedRef> slot_of_instance(PyObject* descriptor, BorrowedRef owner);

@@ -104,7 +104,7 @@ Sym class_attribute(Interpreter& interpreter, const Sym& owner, BorrowedRef name
   auto* type = reinterpret_cast<PyTypeObject*>(object_of(owner).get());
   PyTypeObject* metatype = Py_TYPE(type);
   const std::string text = utf8_text(name);
-  if (metatype->tp_getattro != PyType_Type.tp_getattro) unsupported_attribute(owner, name);
+  if (!guards::class_finds_generically(metatype)) unsupported_attribute(owner, name);
   PyObject* meta = _PyType_Lookup(metatype, name);
   if (meta != nullptr && is_data_descriptor(meta)) {
     if (text == "__name__" || text == "__qualname__" || text == "__module__") {
@@ -125,7 +125,8 @@ Sym class_attribute(Interpreter& interpreter, const Sym& owner, BorrowedRef name
     return built_in_method(owner, name);
   }
   if (raw == nullptr) {
-    if (meta != nullptr) unsupported_attribute(owner, name);
+    if (meta != nullptr || metatype->tp_getattro != PyType_Type.tp_getattro)
+      unsupported_attribute(owner, name);
     no_attribute(interpreter, owner, name);
   }
   Sym value =
