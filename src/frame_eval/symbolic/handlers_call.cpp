@@ -115,6 +115,9 @@ void make_function(Interpreter& interpreter, Frame& frame, const Instruction& in
 void set_function_attribute(Interpreter& interpreter, Frame& frame,
                             const Instruction& instruction) {
   Sym function = frame.pop(), part = frame.pop();
+  if (function->kind != SymKind::kFunction) {
+    throw_break("side_effect", "a function is completed that CPython has made");
+  }
   set_function_part(interpreter, as<FunctionValue>(function), instruction.arg, part);
   frame.push(function);
 }
