@@ -22,8 +22,6 @@ from . import hatches as _hatches
 from .custom_op import custom_op
 from .region import compile_region
 from .explain import compile_times, error_on_graph_break, explain
-from . import fx
-from .fx import graph_module
 
 __all__ = [
     *_hatches.__all__,
@@ -95,7 +93,10 @@ from . import compiler  # noqa: E402  (it needs what is above)
 
 
 def __getattr__(name):
-    # Few programs build extensions: what that needs is imported when it is asked for.
-    if name == "cpp_extension":
-        return importlib.import_module("numlift.cpp_extension")
+    # Few programs build extensions or have backends of their own: what that needs is imported when it is
+    # asked for.
+    if name in ("cpp_extension", "fx"):
+        return importlib.import_module("numlift." + name)
+    if name == "graph_module":
+        return importlib.import_module("numlift.fx").graph_module
     raise AttributeError(f"module 'numlift' has no attribute {name!r}")
