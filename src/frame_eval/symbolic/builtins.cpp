@@ -376,6 +376,10 @@ Sym py_divmod(Interpreter& interpreter, const CallArguments& arguments) {
     return numpy_call(interpreter.tracer, known_object("numpy", "divmod"), arguments.positional,
                       {});
   }
+  if (!is_python_number(read[0]) || !is_python_number(read[1])) {
+    throw_value_break(read[0], read[1],
+                      fmt::format("divmod() of {} and {}", type_name(read[0]), type_name(read[1])));
+  }
   return make_tuple({binary_operation(interpreter, kNbFloorDivide, false, read[0], read[1]),
                      binary_operation(interpreter, kNbRemainder, false, read[0], read[1])});
 }

@@ -371,7 +371,9 @@ bool contains(Interpreter& interpreter, const Sym& container, const Sym& item) {
       const auto is_item = [&](const Sym& member) {
         return is_identical(interpreter, member, item);
       };
-      return std::any_of(members->begin(), members->end(), is_item);
+      if (std::any_of(members->begin(), members->end(), is_item)) return true;
+      // A member of another class counts by its value.
+      throw_break("unsupported_value", "a membership test of a member of another class");
     }
   }
   if (auto real = pure_constant(interpreter, container, "a membership test")) {
@@ -399,6 +401,27 @@ bool contains(Interpreter& interpreter, const Sym& container, const Sym& item) {
   }
   return false;
 }
+
+namespace {
+
+// CPython takes nothing else from the method (or looks further into it); a length has a sign, too.
+void check_result_type(Interpreter& interpreter, const Sym& result, const char* method,
+                       const PyTypeObject* wanted) {
+  const Ref type = type_of(interpreter, result);
+  bool is_negative = false;
+  if (result->kind == SymKind::kSize) {
+    is_negative = interpreter.tracer.decide_less(as<SizeValue>(result).expr, 0,
+                                                 "a length at " + interpreter.location_text());
+  } else if (result->kind == SymKind::kObject && PyLong_CheckExact(object_of(result).get())) {
+    is_negative = PyObject_RichCompareBool(object_of(result).get(),
+                                           object_of(interpreter.integer(0)).get(), Py_LT) == 1;
+  }
+  if (type.get() != reinterpret_cast<const PyObject*>(wanted) || is_negative) {
+    throw_break("would_raise", fmt::format("{} gives a {}", method, type_name(result)));
+  }
+}
+
+}  // namespace
 
 bool truth(Interpreter& interpreter, const Sym& value) {
   auto reason = [&] { return fmt::format("generic_jump {}", type_name(value)); };
@@ -452,10 +475,14 @@ bool truth(Interpreter& interpreter, const Sym& value) {
         }
         return true;
       }
-      if (auto result = special_method(interpreter, value, "__bool__", {}))
+      if (auto result = special_method(interpreter, value, "__bool__", {})) {
+        check_result_type(interpreter, result, "__bool__", &PyBool_Type);
         return truth(interpreter, result);
-      if (auto result = special_method(interpreter, value, "__len__", {}))
+      }
+      if (auto result = special_method(interpreter, value, "__len__", {})) {
+        check_result_type(interpreter, result, "__len__", &PyLong_Type);
         return truth(interpreter, result);
+      }
       throw_value_break(value, fmt::format("the truth value of a {}", type->tp_name));
     }
     case SymKind::kNull:

@@ -1,5 +1,6 @@
 """Objects of builtin and of users' classes: identity, life, attributes, comparison, as in CPython."""
 
+import enum
 import gc
 import itertools
 import sys
@@ -7,10 +8,14 @@ import types
 import weakref
 import zlib
 
+import numpy as np
 import pytest
 
 import numlift as nl
 from same_call import same
+
+
+x = np.arange(6.0)
 
 
 def leave():
@@ -343,3 +348,52 @@ def test_a_pattern_that_names_one_key_twice():
 
     with pytest.raises(ValueError, match="duplicate key"):
         nl.compile(f)({"x": 1, "y": 2})
+
+
+def test_special_methods_with_results_that_python_refuses():
+    class Odd:
+        def __init__(self, value):
+            self.value = value
+
+        def __bool__(self):
+            return self.value
+
+    class Sized:
+        def __init__(self, value):
+            self.value = value
+
+        def __len__(self):
+            return self.value
+
+    def truth(kind, value, a):
+        return a + 1 if kind(value) else a - 1
+
+    for value in (True, False, 1, "yes", None, np.True_):
+        same(truth, (Odd, value, x), whole=None)
+    for value in (0, 3, -1, 2.0, None):
+        same(truth, (Sized, value, x), whole=None)
+
+
+def test_divmod_is_a_method_of_its_own():
+    class Number:
+        def __divmod__(self, other):
+            return "divmod", other
+
+        def __floordiv__(self, other):
+            return "floordiv"
+
+        def __mod__(self, other):
+            return "mod"
+
+    same(lambda a: (divmod(Number(), 3), Number() // 3, divmod(7, 2), a * 2), (x,), whole=None)
+
+
+def test_a_member_of_another_enum_counts_by_its_value():
+    class First(enum.IntEnum):
+        A = 1
+
+    class Second(enum.IntEnum):
+        B = 1
+        C = 3
+
+    same(lambda a: (First.A in Second, Second.C in Second, Second.B in First, a * 2), (x,), whole=None)
