@@ -9,6 +9,7 @@
 #include "symbolic/operators.h"
 #include "symbolic/pure.h"
 #include "symbolic/side_effects.h"
+#include "symbolic/value_parts.h"
 
 namespace numlift::frame_eval {
 
@@ -531,27 +532,11 @@ void check_acyclic(const Sym& container, const Sym& value) {
     pending.pop_back();
     if (next == container) throw_break("unsupported_value", "a container that holds itself");
     if (!seen.insert(next.get()).second) continue;
-    switch (next->kind) {
-      case SymKind::kTuple:
-      case SymKind::kList: {
-        const auto& items = as<SequenceValue>(next).items;
-        pending.insert(pending.end(), items.begin(), items.end());
-        break;
-      }
-      case SymKind::kDict:
-        for (const auto& [key, item] : as<DictValue>(next).items) pending.push_back(item);
-        break;
-      case SymKind::kMethod:
-        pending.push_back(as<MethodValue>(next).self);
-        break;
-      case SymKind::kIterator:
-        if (const auto shape = as<IteratorValue>(next).shape()) {
-          pending.insert(pending.end(), shape->arguments.begin(), shape->arguments.end());
-        }
-        break;
-      default:
-        break;  // NOLINT: what holds no lists and dicts, or holds them in cells
-    }
+    // Cells and instances get their contents when all else is there: a way back through them is
+    // none.
+    const bool is_filled_late = next->kind == SymKind::kCell || next->kind == SymKind::kFunction ||
+                                next->kind == SymKind::kObject;
+    if (!is_filled_late) visit_parts(*next, [&](const Sym& part) { pending.push_back(part); });
   }
 }
 
