@@ -340,8 +340,23 @@ def _in_order(inner, items):
         leave()
 
 
+class MergedMapping(Mapping):
+    """Of `|` as dict has it."""
+
+    def __or__(self, other):
+        if not isinstance(other, dict):
+            return NotImplemented
+        made = self.copy()
+        made.update(other)
+        return made
+
+    def __ior__(self, other):
+        self._dict.update(other)
+        return self
+
+
 @polyfill("collections.defaultdict")
-class DefaultDict(Mapping):
+class DefaultDict(MergedMapping):
     SHAPE = ("_factory", "_dict")
 
     def __init__(self, default_factory=None, /, *args, **kwargs):
@@ -368,20 +383,9 @@ class DefaultDict(Mapping):
 
     __copy__ = copy
 
-    def __or__(self, other):
-        if not isinstance(other, dict):
-            return NotImplemented
-        made = collections.defaultdict(self._factory, self._dict)
-        made.update(other)
-        return made
-
-    def __ior__(self, other):
-        self._dict.update(other)
-        return self
-
 
 @polyfill("collections.OrderedDict")
-class OrderedDict(Mapping):
+class OrderedDict(MergedMapping):
     SHAPE = ("_dict",)
 
     def __init__(self, other=(), /, **kwargs):
@@ -437,17 +441,6 @@ class OrderedDict(Mapping):
         if not isinstance(other, dict):
             return NotImplemented
         return not self == other
-
-    def __or__(self, other):
-        if not isinstance(other, dict):
-            return NotImplemented
-        made = collections.OrderedDict(self._dict)
-        made.update(other)
-        return made
-
-    def __ior__(self, other):
-        self._dict.update(other)
-        return self
 
 
 @polyfill("collections.Counter")
