@@ -137,6 +137,16 @@ unsigned accepted_kinds(Op op) {
     case Op::kPartView:
     case Op::kCopy:
     case Op::kStore:
+    case Op::kMerge:
+    case Op::kLoop:
+    case Op::kIf:
+    case Op::kElse:
+    case Op::kBlock:
+    case Op::kEnd:
+    case Op::kBreak:
+    case Op::kContinue:
+    case Op::kAssign:
+    case Op::kCheck:
     case Op::kExtern:
     case Op::kExternItem:
       return kNoKind;

@@ -27,20 +27,30 @@ Node& Graph::mutable_node(NodeId id) {
 
 void Graph::compact(const std::vector<bool>& keep) {
   NUMLIFT_CHECK(keep.size() == nodes_.size(), "{} flags for {} nodes", keep.size(), nodes_.size());
+  std::vector<NodeId> order;
+  for (uint32_t i = 0; i < nodes_.size(); ++i) {
+    if (keep[i]) order.push_back(NodeId{i});
+  }
+  reorder(order);
+}
+
+void Graph::reorder(const std::vector<NodeId>& order) {
   std::vector<NodeId> renumbered(nodes_.size(), kNoNode);
   auto rename = [&](NodeId& id) {
     const NodeId renamed = renumbered[index_of(id)];
-    NUMLIFT_CHECK(renamed != kNoNode, "%{} is dropped but used", index_of(id));
+    NUMLIFT_CHECK(renamed != kNoNode, "%{} is used but dropped, or stands behind its user",
+                  index_of(id));
     id = renamed;
   };
-  std::vector<Node> kept;
-  for (size_t i = 0; i < nodes_.size(); ++i) {
-    if (!keep[i]) continue;
-    renumbered[i] = NodeId{static_cast<uint32_t>(kept.size())};
-    kept.push_back(std::move(nodes_[i]));
-    for (NodeId& operand : kept.back().operands) rename(operand);
+  std::vector<Node> ordered;
+  ordered.reserve(order.size());
+  for (NodeId id : order) {
+    NUMLIFT_CHECK(renumbered[index_of(id)] == kNoNode, "%{} is placed twice", index_of(id));
+    ordered.push_back(std::move(nodes_[index_of(id)]));
+    for (NodeId& operand : ordered.back().operands) rename(operand);
+    renumbered[index_of(id)] = NodeId{static_cast<uint32_t>(ordered.size() - 1)};
   }
-  nodes_ = std::move(kept);
+  nodes_ = std::move(ordered);
   for (NodeId& id : outputs) rename(id);
   for (NodeId& id : mutated_inputs) rename(id);
   // A symbol of a dropped extern item is used by nothing that is kept; it keeps its place, so that
@@ -61,11 +71,27 @@ std::vector<int64_t> Graph::symbol_hints() const {
 NodeId Graph::buffer_of(NodeId id) const {
   for (;;) {
     const Node& current = node(id);
-    const bool passes_on =
-        current.op == Op::kStore || op_info(current.op).op_class == OpClass::kView;
+    const bool passes_on = current.op == Op::kStore || current.op == Op::kMerge ||
+                           op_info(current.op).op_class == OpClass::kView;
     if (!passes_on) return id;
     id = current.operands[0];
   }
+}
+
+std::vector<NodeId> region_ends(const Graph& graph) {
+  std::vector<NodeId> ends(graph.size(), kNoNode);
+  std::vector<NodeId> elses(graph.size(), kNoNode);
+  for (uint32_t i = 0; i < graph.size(); ++i) {
+    const Node& node = graph.node(NodeId{i});
+    if (node.op == Op::kElse) elses[index_of(node.operands[0])] = NodeId{i};
+    if (node.op != Op::kEnd) continue;
+    const NodeId begin = node.operands[0];
+    ends[index_of(begin)] = NodeId{i};
+    if (const NodeId other = elses[index_of(begin)]; other != kNoNode) {
+      ends[index_of(other)] = NodeId{i};
+    }
+  }
+  return ends;
 }
 
 }  // namespace numlift

@@ -81,6 +81,10 @@ class Cursor {
     expect("%");
     return NodeId{number<uint32_t>()};
   }
+  SymbolId symbol() {
+    expect("s");
+    return SymbolId{number<uint32_t>()};
+  }
   // "[a, b, c]", each item read by `read`.
   template <class Read>
   void list(std::string_view open, std::string_view close, Read read) {
@@ -176,6 +180,14 @@ void parse_attr(Cursor* in, Node* node) {
   } else if (key == "strides" && std::holds_alternative<ExternItemAttr>(node->attr)) {
     auto& strides = std::get<ExternItemAttr>(node->attr).strides;
     in->list("[", "]", [&] { strides.push_back(in->size()); });
+  } else if (key == "counter") {
+    node->attr = RegionAttr{in->symbol(), std::nullopt};
+  } else if (key == "trips" && std::holds_alternative<RegionAttr>(node->attr)) {
+    std::get<RegionAttr>(node->attr).trips = in->size();
+  } else if (key == "symbols") {
+    AssignAttr attr;
+    in->list("[", "]", [&] { attr.symbols.push_back(in->symbol()); });
+    node->attr = std::move(attr);
   } else if (key == "order") {
     for (int axis : parse_int_list(in)) node->order.push_back(static_cast<uint8_t>(axis));
   } else if (key == "fp") {
@@ -253,26 +265,31 @@ class Parser {
     const std::string_view word = in->word();
     bool known = false;
     for (SymbolKind kind :
-         {SymbolKind::kDim, SymbolKind::kStride, SymbolKind::kInt, SymbolKind::kExternDim}) {
+         {SymbolKind::kDim, SymbolKind::kStride, SymbolKind::kInt, SymbolKind::kExternDim,
+          SymbolKind::kRun}) {
       if (symbol_word(kind) != word) continue;
       symbol.kind = kind;
       known = true;
     }
     if (!known) throw SyntaxError{fmt::format("unknown symbol kind \"{}\"", word)};
-    in->expect("(");
-    if (symbol.kind == SymbolKind::kExternDim) {
-      symbol.input = index_of(in->accept("none") ? kNoNode : in->node());
-    } else {
-      symbol.input = in->number<uint32_t>();
-    }
-    if (symbol.kind != SymbolKind::kInt) {
-      in->expect(",");
-      symbol.axis = in->number<uint32_t>();
-    }
-    in->expect(")");
+    if (symbol.kind != SymbolKind::kRun) parse_symbol_place(in, &symbol);
     in->expect("~");
     symbol.hint = in->number<int64_t>();
     graph.symbols.push_back(symbol);
+  }
+
+  static void parse_symbol_place(Cursor* in, Symbol* symbol) {
+    in->expect("(");
+    if (symbol->kind == SymbolKind::kExternDim) {
+      symbol->input = index_of(in->accept("none") ? kNoNode : in->node());
+    } else {
+      symbol->input = in->number<uint32_t>();
+    }
+    if (symbol->kind != SymbolKind::kInt) {
+      in->expect(",");
+      symbol->axis = in->number<uint32_t>();
+    }
+    in->expect(")");
   }
 
   void parse_guard(Cursor* in) {

@@ -61,6 +61,14 @@ std::string attr_text(const Attr& attr) {
           return fmt::format("loop={}", a.loop);
         } else if constexpr (std::is_same_v<A, ExternAttr>) {
           return fmt::format("call={}", a.call);
+        } else if constexpr (std::is_same_v<A, RegionAttr>) {
+          const std::string counter = fmt::format("counter=s{}", static_cast<size_t>(a.counter));
+          return a.trips ? counter + ", trips=" + a.trips->text() : counter;
+        } else if constexpr (std::is_same_v<A, AssignAttr>) {
+          std::string text;
+          for (SymbolId id : a.symbols)
+            text += fmt::format("{}s{}", text.empty() ? "" : ", ", static_cast<size_t>(id));
+          return "symbols=[" + text + "]";
         } else {
           static_assert(std::is_same_v<A, ExternItemAttr>);
           const std::string path = fmt::format("path=[{}]", fmt::join(a.path, ", "));
@@ -103,6 +111,8 @@ std::string symbol_text(const Symbol& symbol) {
                   ? fmt::format("(none, {})", symbol.axis)
                   : fmt::format("(%{}, {})", symbol.input, symbol.axis);
       break;
+    case SymbolKind::kRun:
+      break;
   }
   return text + fmt::format(" ~{}", symbol.hint);
 }
@@ -115,7 +125,9 @@ uint32_t input_count(const Graph& graph) {
     }
   }
   for (const Symbol& symbol : graph.symbols) {
-    if (symbol.kind != SymbolKind::kExternDim) count = std::max(count, symbol.input + 1);
+    const bool of_input =
+        symbol.kind != SymbolKind::kExternDim && symbol.kind != SymbolKind::kRun;
+    if (of_input) count = std::max(count, symbol.input + 1);
   }
   return count;
 }

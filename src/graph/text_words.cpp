@@ -15,6 +15,8 @@ std::string_view symbol_word(SymbolKind kind) {
       return "int";
     case SymbolKind::kExternDim:
       return "extern_dim";
+    case SymbolKind::kRun:
+      return "run";
   }
   NUMLIFT_UNREACHABLE();
 }

@@ -31,16 +31,19 @@ bool provably_different(const SizeExpr& a, const SizeExpr& b) {
 
 class Verifier {
  public:
-  explicit Verifier(const Graph& graph) : graph_(graph), newest_(graph.size(), kNoNode) {}
+  explicit Verifier(const Graph& graph)
+      : graph_(graph), newest_(graph.size(), kNoNode), arm_of_(graph.size(), kNoNode) {}
 
   std::string run() {
     if (std::string error = check_symbols(); !error.empty()) return error;
+    if (std::string error = check_regions(); !error.empty()) return error;
     for (size_t i = 0; i < graph_.size(); ++i) {
       id_ = NodeId{static_cast<uint32_t>(i)};
       const Node& node = graph_.node(id_);
       if (std::string error = check_node(node); !error.empty()) {
         return fmt::format("%{} ({}): {}", i, op_info(node.op).text, error);
       }
+      enter(node);
     }
     return check_results();
   }
@@ -48,6 +51,21 @@ class Verifier {
  private:
   const Type& operand_type(const Node& node, size_t i) const {
     return graph_.node(node.operands[i]).type;
+  }
+
+  // Every region has its end; what else is wrong with them is told node by node.
+  std::string check_regions() {
+    for (const Node& node : graph_.nodes()) {
+      for (NodeId operand : node.operands) {
+        if (index_of(operand) >= graph_.size()) return "an operand is no node";
+      }
+    }
+    ends_ = region_ends(graph_);
+    for (size_t i = 0; i < graph_.size(); ++i) {
+      if (begins_region(graph_.nodes()[i].op) && ends_[i] == kNoNode)
+        return fmt::format("%{} ({}) has no end", i, op_info(graph_.nodes()[i].op).text);
+    }
+    return "";
   }
 
   // ------------------------------------------------------------ symbols
@@ -112,6 +130,7 @@ class Verifier {
     if (std::string error = check_type(node.type); !error.empty()) return error;
     if (std::string error = check_order(node); !error.empty()) return error;
     if (std::string error = check_fp(node, info); !error.empty()) return error;
+    if (std::string error = check_scope(node); !error.empty()) return error;
     if (std::string error = check_versions(node); !error.empty()) return error;
     switch (info.op_class) {
       case OpClass::kElementwise:
@@ -126,6 +145,8 @@ class Verifier {
         return check_reduction(node);
       case OpClass::kExtern:
         return check_extern(node);
+      case OpClass::kControl:
+        return check_control(node);
     }
     NUMLIFT_UNREACHABLE();
   }
@@ -141,6 +162,8 @@ class Verifier {
     if (op == Op::kNumpyLoop) return index(LoopAttr{});
     if (op == Op::kExtern) return index(ExternAttr{});
     if (op == Op::kExternItem) return index(ExternItemAttr{});
+    if (op == Op::kLoop) return index(RegionAttr{});
+    if (op == Op::kAssign) return index(AssignAttr{});
     return op_info(op).op_class == OpClass::kReduction ? index(ReduceAttr{}) : index(NoAttr{});
   }
 
@@ -283,12 +306,16 @@ class Verifier {
       if (node.type.dtype != from.dtype) return "its dtype differs from the operand's";
       return node.type.dims == from.dims ? "" : "its dims differ from the operand's";
     }
-    const Type& value = operand_type(node, 1);
     const NodeId buffer = graph_.buffer_of(node.operands[0]);
     const Node& root = graph_.node(buffer);
     if (root.type.value_kind != ValueKind::kArray || root.op == Op::kConstant) {
       return fmt::format("its target's buffer %{} is no memory", index_of(buffer));
     }
+    if (node.op == Op::kMerge) {
+      if (version_of(node.operands[0]) != node.operands[0]) return "its operand is a view";
+      return node.type == root.type ? "" : "its type differs from its buffer's";
+    }
+    const Type& value = operand_type(node, 1);
     if (!is_valued(value)) return "the value has no value";
     if (value.dtype != from.dtype) return "target and value differ in dtype";
     if (value.rank() != 0 && value.dims != from.dims) return "target and value differ in dims";
@@ -332,6 +359,125 @@ class Verifier {
     return node.type.value_kind == ValueKind::kEffect ? "an item without a value" : "";
   }
 
+  // ------------------------------------------------------------ regions
+
+  std::string check_control(const Node& node) {
+    if (node.type.value_kind != ValueKind::kEffect) return "it has a value";
+    switch (node.op) {
+      case Op::kLoop:
+        return check_loop(attr_of<RegionAttr>(node));
+      case Op::kIf:
+      case Op::kCheck:
+        return check_scalar(node, 0, DType::kBool);
+      case Op::kBlock:
+        return "";
+      case Op::kElse:
+        if (open_.empty() || open_.back().begin != node.operands[0] ||
+            graph_.node(open_.back().begin).op != Op::kIf || open_.back().arm != open_.back().begin)
+          return "the innermost open region is not its if";
+        return "";
+      case Op::kEnd:
+        if (open_.empty() || open_.back().begin != node.operands[0])
+          return "it does not close the innermost open region";
+        return "";
+      case Op::kBreak:
+      case Op::kContinue: {
+        const bool is_open = std::any_of(open_.begin(), open_.end(), [&](const Region& region) {
+          return region.begin == node.operands[0];
+        });
+        const Op begin = graph_.node(node.operands[0]).op;
+        if (!is_open || begin == Op::kIf) return "it leaves no open loop or block";
+        if (node.op == Op::kContinue && begin != Op::kLoop) return "a block has no next iteration";
+        return "";
+      }
+      case Op::kAssign: {
+        const auto& symbols = attr_of<AssignAttr>(node).symbols;
+        if (symbols.size() != node.operands.size()) return "as many symbols as operands are needed";
+        for (size_t i = 0; i < symbols.size(); ++i) {
+          if (std::string error = check_run_symbol(symbols[i]); !error.empty()) return error;
+          if (std::string error = check_scalar(node, i, DType::kInt64); !error.empty())
+            return error;
+        }
+        return "";
+      }
+      default:
+        NUMLIFT_UNREACHABLE();
+    }
+  }
+
+  std::string check_loop(const RegionAttr& attr) const {
+    if (std::string error = check_run_symbol(attr.counter); !error.empty()) return error;
+    return attr.trips ? check_size(*attr.trips) : "";
+  }
+
+  std::string check_run_symbol(SymbolId id) const {
+    const auto index = static_cast<size_t>(id);
+    if (index >= graph_.symbols.size() || graph_.symbols[index].kind != SymbolKind::kRun)
+      return fmt::format("s{} is no symbol that a program sets", index);
+    return "";
+  }
+
+  std::string check_scalar(const Node& node, size_t i, DType dtype) const {
+    const Type& type = operand_type(node, i);
+    if (!is_valued(type) || type.rank() != 0 || type.dtype != dtype)
+      return fmt::format("operand {} is {}, not {} of rank 0", i, type_text(type),
+                         dtype_text(dtype));
+    return "";
+  }
+
+  // Opens and closes regions, and forgets the newest versions of what paths that meet here store to.
+  void enter(const Node& node) {
+    switch (node.op) {
+      case Op::kLoop:
+        part_versions(id_, ends_[index_of(id_)]);
+        open_.push_back({id_, id_});
+        break;
+      case Op::kIf:
+      case Op::kBlock:
+        open_.push_back({id_, id_});
+        break;
+      case Op::kElse:
+        part_versions(open_.back().begin, id_);
+        open_.back().arm = id_;
+        break;
+      case Op::kEnd:
+        part_versions(open_.back().begin, id_);
+        open_.pop_back();
+        break;
+      default:
+        break;
+    }
+    arm_of_[index_of(id_)] = open_.empty() ? kNoNode : open_.back().arm;
+  }
+
+  void part_versions(NodeId from, NodeId to) {
+    for (uint32_t i = index_of(from); i < index_of(to); ++i) {
+      if (graph_.node(NodeId{i}).op != Op::kStore) continue;
+      const NodeId buffer = graph_.buffer_of(NodeId{i});
+      if (index_of(buffer) < index_of(from)) newest_[index_of(buffer)] = kNoNode;
+    }
+  }
+
+  // A begin may be named by what belongs to its region.
+  std::string check_scope(const Node& node) const {
+    for (NodeId operand : node.operands) {
+      if (op_info(graph_.node(operand).op).op_class == OpClass::kControl) {
+        if (op_info(node.op).op_class != OpClass::kControl) return "it reads control flow";
+        continue;
+      }
+      if (!in_scope(operand))
+        return fmt::format("operand %{} belongs to a region that is closed", index_of(operand));
+    }
+    return "";
+  }
+
+  bool in_scope(NodeId id) const {
+    const NodeId arm = arm_of_[index_of(id)];
+    return arm == kNoNode || std::any_of(open_.begin(), open_.end(), [&](const Region& region) {
+             return region.arm == arm;
+           });
+  }
+
   // ------------------------------------------------------------ memory
 
   // The version that a node reads when it names `id`: the last Store, or the buffer, below views.
@@ -344,15 +490,22 @@ class Verifier {
     const NodeId version = version_of(id);
     const NodeId newest = newest_[index_of(graph_.buffer_of(id))];
     if (version == newest) return "";
+    if (newest == kNoNode)
+      return fmt::format("it reads version %{}, but paths that stored to it have met since",
+                         index_of(version));
     return fmt::format("it reads version %{}, but %{} is newer", index_of(version),
                        index_of(newest));
   }
 
   std::string check_versions(const Node& node) {
-    for (NodeId operand : node.operands) {
-      if (std::string error = check_newest(operand); !error.empty()) return error;
+    const bool is_control = op_info(node.op).op_class == OpClass::kControl;
+    if (node.op != Op::kMerge) {
+      for (NodeId operand : node.operands) {
+        if (is_control && op_info(graph_.node(operand).op).op_class == OpClass::kControl) continue;
+        if (std::string error = check_newest(operand); !error.empty()) return error;
+      }
     }
-    newest_[index_of(graph_.buffer_of(id_))] = version_of(id_);
+    if (!is_control) newest_[index_of(graph_.buffer_of(id_))] = version_of(id_);
     return "";
   }
 
@@ -362,6 +515,7 @@ class Verifier {
       if (graph_.node(id).type.value_kind == ValueKind::kEffect) {
         return fmt::format("output %{} has no value", index_of(id));
       }
+      if (!in_scope(id)) return fmt::format("output %{} belongs to a closed region", index_of(id));
       if (std::string error = check_newest(id); !error.empty()) {
         return fmt::format("output %{}: {}", index_of(id), error);
       }
@@ -370,7 +524,8 @@ class Verifier {
     for (NodeId id : graph_.mutated_inputs) {
       if (index_of(id) >= graph_.size()) return "a mutated input is no node";
       const NodeId buffer = graph_.buffer_of(id);
-      if (graph_.node(id).op != Op::kStore || graph_.node(buffer).op != Op::kPlaceholder ||
+      const Op op = graph_.node(id).op;
+      if ((op != Op::kStore && op != Op::kMerge) || graph_.node(buffer).op != Op::kPlaceholder ||
           newest_[index_of(buffer)] != id || !listed.insert(buffer).second) {
         return fmt::format("mutated %{} is not the last version of an input", index_of(id));
       }
@@ -388,6 +543,12 @@ class Verifier {
   NodeId id_{0};
   std::vector<NodeId> newest_;  // by buffer: its newest version so far
   std::set<uint32_t> inputs_;
+  struct Region {
+    NodeId begin, arm;  // the arm: its begin, or the else
+  };
+  std::vector<Region> open_;     // outermost first
+  std::vector<NodeId> ends_;     // by begin
+  std::vector<NodeId> arm_of_;   // by node: the innermost arm that it stands in
 };
 
 }  // namespace

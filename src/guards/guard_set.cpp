@@ -100,7 +100,9 @@ GuardSet::GuardSet(std::vector<Guard> guards, const std::vector<InputSource>& in
   for (uint32_t guard : later) emit_guard(guard, symbols);
   for (uint32_t slot : input_slots_) emit_read(slot);
   for (uint32_t i = 0; i < symbols.size(); ++i) {
-    if (symbols[i].kind == SymbolKind::kExternDim || symbol_emitted_[i]) continue;
+    const bool is_set_by_run =
+        symbols[i].kind == SymbolKind::kExternDim || symbols[i].kind == SymbolKind::kRun;
+    if (is_set_by_run || symbol_emitted_[i]) continue;
     const bool is_dim = symbols[i].kind == SymbolKind::kDim;
     steps_.push_back(Step{.kind = is_dim ? Step::Kind::kDim : Step::Kind::kSymbol,
                           .axis = static_cast<uint8_t>(symbols[i].axis),
@@ -383,6 +385,7 @@ bool GuardSet::check(const CallInputs& inputs, PyObject** slots, int64_t* symbol
             break;
           case SymbolKind::kDim:
           case SymbolKind::kExternDim:
+          case SymbolKind::kRun:
             break;
         }
         break;

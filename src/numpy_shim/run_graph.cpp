@@ -257,6 +257,8 @@ Ref GraphRunner::compute(NodeId id) {
       }
       return part;
     }
+    case OpClass::kControl:
+      NUMLIFT_UNREACHABLE();
     case OpClass::kLeaf:
       break;
   }

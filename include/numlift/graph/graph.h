@@ -9,10 +9,21 @@
 //    the next version, and a read names the version it reads. Only the newest version that exists
 //    at that point of the order may be read or stored to;
 //  - a node that checks nothing and has no effect may be moved, merged or dropped.
+//
+// Regions: control flow is structured and lies in the list of nodes itself. loop, block and if begin
+// a region, end closes it, else parts the two arms of an if; regions nest.
+//  - A node inside a region may be used up to the end of that region (of an arm: of that arm) only.
+//    What is to be seen outside goes through memory: state that lives across iterations or paths is
+//    a buffer (of rank 0 for scalars) that is born before the region and stored to inside.
+//  - Integers that sizes and indices are made of can be symbols instead (SymbolKind::kRun): loop
+//    counters, and what assign() sets. A symbol keeps its value while anything made with it is used.
+//  - Where paths meet (the begin and the end of a loop, else, the end of an if or block), each
+//    buffer that was stored to on one of the paths gets a merge() before it is read or stored to.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -114,8 +125,21 @@ struct ExternItemAttr {
   bool operator==(const ExternItemAttr&) const = default;
 };
 
-using Attr = std::variant<NoAttr, PlaceholderAttr, ConstantAttr, SizeAttr, IotaAttr, ViewAttr,
-                          PartAttr, ReduceAttr, LoopAttr, ExternAttr, ExternItemAttr>;
+// Loop. Without trips: until a break. `counter` counts the iterations from 0 on; trips are evaluated
+// once, before the first.
+struct RegionAttr {
+  SymbolId counter{};
+  std::optional<SizeExpr> trips;
+  bool operator==(const RegionAttr&) const = default;
+};
+struct AssignAttr {
+  std::vector<SymbolId> symbols;  // one an operand
+  bool operator==(const AssignAttr&) const = default;
+};
+
+using Attr =
+    std::variant<NoAttr, PlaceholderAttr, ConstantAttr, SizeAttr, IotaAttr, ViewAttr, PartAttr,
+                 ReduceAttr, LoopAttr, ExternAttr, ExternItemAttr, RegionAttr, AssignAttr>;
 
 // ---------------------------------------------------------------- nodes
 
@@ -150,6 +174,7 @@ enum class SymbolKind : uint8_t {
   kStride,     // stride in bytes of axis `axis` of array input `input`
   kInt,        // the Python int that is input `input`
   kExternDim,  // dimension `axis` of the array that node `input` (an ExternItem) gave
+  kRun,        // a loop's counter, or what assign() sets
 };
 
 struct Symbol {
@@ -207,15 +232,21 @@ class Graph {
   const std::vector<Node>& nodes() const { return nodes_; }
   // Drops all nodes for which keep is false and renumbers the rest, outputs included.
   void compact(const std::vector<bool>& keep);
+  // Puts the nodes into this order (each once; operands before their users) and renumbers them.
+  void reorder(const std::vector<NodeId>& order);
 
   std::vector<int64_t> symbol_hints() const;
-  // The buffer that a version belongs to: its first version. Follows Store, View, Reshape,
+  // The buffer that a version belongs to: its first version. Follows Store, Merge, View, Reshape,
   // PartView.
   NodeId buffer_of(NodeId id) const;
 
  private:
   std::vector<Node> nodes_;
 };
+
+inline bool begins_region(Op op) { return op == Op::kLoop || op == Op::kIf || op == Op::kBlock; }
+// By node: the end() of the region that it begins (of an else: of its if); kNoNode for all others.
+std::vector<NodeId> region_ends(const Graph& graph);
 
 template <class T>
 const T& attr_of(const Node& node) {

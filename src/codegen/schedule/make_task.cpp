@@ -164,7 +164,7 @@ class TaskMaker {
       case OpClass::kView:
         return compute_view(id, subscripts);
       case OpClass::kMemory:
-        NUMLIFT_CHECK(node.op == Op::kCopy, "%{}: a store has no value", index_of(id));
+        NUMLIFT_CHECK(node.op == Op::kCopy, "%{}: a store or merge has no value", index_of(id));
         return value_at(node.operands[0], subscripts);
       case OpClass::kElementwise:
         NUMLIFT_CHECK(node.op != Op::kNumpyLoop, "%{}: its result is in memory", index_of(id));
@@ -178,6 +178,7 @@ class TaskMaker {
         return append(id, std::move(value));
       case OpClass::kReduction:
       case OpClass::kExtern:
+      case OpClass::kControl:
         break;
     }
     NUMLIFT_CHECK(false, "%{} ({}) cannot be evaluated in place", index_of(id),

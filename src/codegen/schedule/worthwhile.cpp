@@ -82,6 +82,8 @@ class Worth {
         return cost_[index_of(node.operands[0])];
       case OpClass::kMemory:
         return node.op == Op::kStore ? 1 : cost_[index_of(node.operands[0])];
+      case OpClass::kControl:
+        return 0;
       case OpClass::kElementwise:
         break;
     }
@@ -119,6 +121,7 @@ class Worth {
         return;
       case OpClass::kExtern:
       case OpClass::kReduction:
+      case OpClass::kControl:
         for (NodeId operand : node.operands) computed_whole(operand);
         return;
       case OpClass::kView:

@@ -1,5 +1,6 @@
 // Common subexpressions: nodes with equal op, operands, attributes and type become the first of
 // them. Reads of memory differ in their version operands, so that equal operands mean equal values.
+#include <algorithm>
 #include <functional>
 #include <unordered_map>
 
@@ -42,6 +43,7 @@ bool is_mergeable(const Node& node) {
       return node.op != Op::kPlaceholder && node.op != Op::kEmpty;
     case OpClass::kMemory:
     case OpClass::kExtern:
+    case OpClass::kControl:
       return false;
   }
   NUMLIFT_UNREACHABLE();
@@ -53,9 +55,16 @@ void eliminate_common_subexpressions(Graph* graph) {
   Visibility visibility = find_visibility(*graph);
   std::vector<NodeId> replacement = identity_replacement(*graph);
   std::unordered_multimap<size_t, NodeId> known;
+  // What is known in an arm of a region is not known behind it.
+  std::vector<std::vector<std::unordered_multimap<size_t, NodeId>::iterator>> arms(1);
   for (uint32_t i = 0; i < graph->size(); ++i) {
     Node& node = graph->mutable_node(NodeId{i});
     for (NodeId& operand : node.operands) operand = replacement[index_of(operand)];
+    if (node.op == Op::kElse || node.op == Op::kEnd) {
+      for (const auto& entry : arms.back()) known.erase(entry);
+      arms.pop_back();
+    }
+    if (begins_region(node.op) || node.op == Op::kElse) arms.emplace_back();
     // Memory that is written is its own. A view only looks at memory: it merges unless it is seen.
     if (!is_mergeable(node) || visibility.written[i]) continue;
     const size_t hash = node_hash(node);
@@ -66,13 +75,16 @@ void eliminate_common_subexpressions(Graph* graph) {
       if (visibility.seen[i] && visibility.seen[other]) continue;
       Node& kept = graph->mutable_node(first->second);
       if (!same_value(kept, node)) continue;
+      // Conditions that only some paths may meet are not checked on others.
+      const bool is_outer = std::find(arms.back().begin(), arms.back().end(), first) == arms.back().end();
+      if (is_outer && (node.fp_checks & ~kept.fp_checks) != 0) continue;
       if (visibility.seen[i]) visibility.seen[other] = true;
       kept.fp_checks |= node.fp_checks;
       node.fp_checks = 0;
       replacement[i] = first->second;
       break;
     }
-    if (replacement[i] == NodeId{i}) known.emplace(hash, NodeId{i});
+    if (replacement[i] == NodeId{i}) arms.back().push_back(known.emplace(hash, NodeId{i}));
   }
   replace_uses(graph, replacement);
 }

@@ -14,6 +14,7 @@ bool has_effect(const Graph& graph, const Node& node) {
   }
   // The sizes that the trace took its array to have are checked where it is taken.
   if (node.op == Op::kExternItem) return node.type.value_kind == ValueKind::kArray;
+  if (op_info(node.op).op_class == OpClass::kControl) return true;
   if (node.fp_checks == 0) return false;
   const DType operand = graph.node(node.operands[0]).type.dtype;
   return (node.fp_checks & possible_conditions(node.op, operand, node.type)) != 0;
@@ -36,12 +37,34 @@ void eliminate_dead_code(Graph* graph) {
       live[symbol.input] = true;
     }
   };
+  // Where paths meet, what was stored on any of them may be read: a buffer that is read behind such
+  // a place, or in the next iteration, keeps all its stores.
+  std::vector<bool> merged(graph->size(), false);
+  bool found_merge = true;
+  while (found_merge) {
+    found_merge = false;
+    for (size_t i = graph->size(); i-- > 0;) {
+      const NodeId id{static_cast<uint32_t>(i)};
+      const Node& node = graph->node(id);
+      const bool is_kept_store = node.op == Op::kStore && merged[index_of(graph->buffer_of(id))];
+      if (!live[i] && !is_kept_store && !has_effect(*graph, node)) continue;
+      live[i] = true;
+      for (NodeId operand : node.operands) live[index_of(operand)] = true;
+      if (node.op != Op::kMerge) continue;
+      const size_t buffer = index_of(graph->buffer_of(id));
+      found_merge = found_merge || !merged[buffer];
+      merged[buffer] = true;
+    }
+  }
   for (size_t i = graph->size(); i-- > 0;) {
     const Node& node = graph->node(NodeId{static_cast<uint32_t>(i)});
-    if (!live[i] && !has_effect(*graph, node)) continue;
-    live[i] = true;
+    if (!live[i]) continue;
+    // (An extern item that a size keeps alive comes earlier.)
     for (NodeId operand : node.operands) live[index_of(operand)] = true;
     for (const SizeExpr& dim : node.type.dims) keep_sizes(dim);
+    if (const auto* region = std::get_if<RegionAttr>(&node.attr)) {
+      if (region->trips) keep_sizes(*region->trips);
+    }
     if (const auto* size = std::get_if<SizeAttr>(&node.attr)) keep_sizes(size->value);
     if (const auto* view = std::get_if<ViewAttr>(&node.attr)) {
       for (const IndexMap::Axis& axis : view->map.axes) {
