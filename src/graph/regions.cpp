@@ -111,12 +111,13 @@ class Settler {
     return found->second;
   }
 
-  // What stands for `id` here: the newest version of a buffer; a view that looks at an older one is
-  // made again.
+  // What stands for `id` here: the newest version of a buffer; an array that looks at an older one
+  // is made again. (A scalar is not: it was read where it stands.)
   NodeId newest(NodeId id) {
     const OpClass op_class = op_info(graph_.node(id).op).op_class;
     if (op_class == OpClass::kControl) return id;
     if (op_class == OpClass::kView) {
+      if (graph_.node(id).type.value_kind != ValueKind::kArray) return id;
       const NodeId before = graph_.node(id).operands[0];
       const NodeId now = newest(before);
       if (now == before) return id;

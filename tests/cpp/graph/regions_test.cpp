@@ -415,6 +415,21 @@ mutates %12
 )");
 }
 
+TEST(SettleRegions, AScalarIsReadWhereItStands) {
+  LooseGraph b;
+  const NodeId x = b.empty(DType::kFloat64, {});
+  const NodeId y = b.empty(DType::kFloat64, {});
+  const NodeId loop = b.loop(SizeExpr(3));
+  const NodeId was_x = b.view(x, IndexMap{}, {});
+  b.graph().mutable_node(was_x).type = numpy_scalar_type(DType::kFloat64);
+  b.store(x, y);
+  b.store(y, was_x);  // the new x would be wrong
+  b.end(loop);
+  Graph graph = b.finish();
+  settle_regions(&graph, {});
+  EXPECT_EQ(verify(graph), "%7 (store): it reads version %3, but %6 is newer");
+}
+
 TEST(SettleRegions, ABufferOfOneIterationIsNotMergedOutside) {
   LooseGraph b;
   const NodeId condition = b.scalar_placeholder(numpy_scalar_type(DType::kBool));

@@ -238,8 +238,8 @@ class GraphEvaluator {
         return node.op == Op::kNumpyLoop ? numpy_loop(node) : elementwise(node);
       case OpClass::kLeaf:
         return leaf(node);
-      case OpClass::kView:
-        return view(node);
+      case OpClass::kView:  // of an array: it looks at memory; a scalar is read here
+        return node.type.value_kind == ValueKind::kArray ? view(node) : copy_eval_array(view(node));
       case OpClass::kMemory:
         return memory(node);
       case OpClass::kReduction:
