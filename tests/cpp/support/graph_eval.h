@@ -14,7 +14,9 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -122,7 +124,8 @@ inline EvalArray copy_eval_array(const EvalArray& from) {
 struct EvalResult {
   std::vector<EvalArray> outputs;  // by position in Graph::outputs; views share their buffers
   // Some node met a condition among its fp_checks (integer division by zero counts as divide, an
-  // out-of-range cast or a negative integer power as invalid): a program ends with kRestart.
+  // out-of-range cast or a negative integer power as invalid): a program ends with kRestart. So
+  // does a check that does not hold: nothing behind it is evaluated then.
   bool must_restart = false;
   std::vector<EvalArray> values;  // of every node
 };
@@ -131,10 +134,21 @@ class GraphEvaluator {
  public:
   GraphEvaluator(const Graph& graph, std::span<const int64_t> symbols,
                  std::span<const EvalArray> inputs)
-      : graph_(graph), symbols_(symbols), inputs_(inputs) {}
+      : graph_(graph), symbols_(symbols.begin(), symbols.end()), inputs_(inputs) {}
 
   EvalResult run() {
-    for (const Node& node : graph_.nodes()) result_.values.push_back(evaluate(node));
+    result_.values.resize(graph_.size());
+    ends_ = region_ends(graph_);
+    uint32_t at = 0;
+    while (at < graph_.size()) {
+      const Node& node = graph_.node(NodeId{at});
+      if (op_info(node.op).op_class == OpClass::kControl) {
+        at = step(NodeId{at}, node);
+      } else {
+        result_.values[at] = evaluate(node);
+        ++at;
+      }
+    }
     for (NodeId id : graph_.outputs) result_.outputs.push_back(result_.values[index_of(id)]);
     return std::move(result_);
   }
@@ -163,20 +177,77 @@ class GraphEvaluator {
     return array.dims.empty() ? index.first(0) : index;
   }
 
+  // ------------------------------------------------------------ control flow: where to go on
+
+  uint32_t behind(NodeId id) const { return index_of(id) + 1; }
+
+  uint32_t step(NodeId id, const Node& node) {
+    switch (node.op) {
+      case Op::kLoop: {
+        const auto& trips = attr_of<RegionAttr>(node).trips;
+        loops_[id] = {-1, trips ? std::optional<int64_t>(size(*trips)) : std::nullopt};
+        return next_iteration(id);
+      }
+      case Op::kIf:
+        if (truth(node)) return behind(id);
+        for (uint32_t i = index_of(id); i < index_of(ends_[index_of(id)]); ++i) {
+          const Node& other = graph_.node(NodeId{i});
+          if (other.op == Op::kElse && other.operands[0] == id) return i + 1;
+        }
+        return behind(ends_[index_of(id)]);
+      case Op::kElse:
+        return behind(ends_[index_of(id)]);
+      case Op::kEnd:
+        return graph_.node(node.operands[0]).op == Op::kLoop ? next_iteration(node.operands[0])
+                                                             : behind(id);
+      case Op::kBreak:
+        return behind(ends_[index_of(node.operands[0])]);
+      case Op::kContinue:
+        return next_iteration(node.operands[0]);
+      case Op::kAssign: {
+        std::vector<int64_t> values;
+        for (size_t i = 0; i < node.operands.size(); ++i)
+          values.push_back(operand(node, i).get<int64_t>({}));
+        const auto& symbols = attr_of<AssignAttr>(node).symbols;
+        for (size_t i = 0; i < values.size(); ++i) symbols_.at(index(symbols[i])) = values[i];
+        return behind(id);
+      }
+      case Op::kCheck:
+        if (truth(node)) return behind(id);
+        result_.must_restart = true;
+        return static_cast<uint32_t>(graph_.size());
+      default:
+        return behind(id);  // a block
+    }
+  }
+
+  uint32_t next_iteration(NodeId loop) {
+    auto& [iteration, trips] = loops_.at(loop);
+    if (trips && iteration + 1 >= *trips) return behind(ends_[index_of(loop)]);
+    ++iteration;
+    symbols_.at(index(attr_of<RegionAttr>(graph_.node(loop)).counter)) = iteration;
+    return behind(loop);
+  }
+
+  static size_t index(SymbolId id) { return static_cast<size_t>(id); }
+  bool truth(const Node& node) const { return operand(node, 0).get<bool>({}); }
+
   EvalArray evaluate(const Node& node) {
     switch (op_info(node.op).op_class) {
       case OpClass::kElementwise:
         return node.op == Op::kNumpyLoop ? numpy_loop(node) : elementwise(node);
       case OpClass::kLeaf:
         return leaf(node);
-      case OpClass::kView:
-        return view(node);
+      case OpClass::kView:  // of an array: it looks at memory; a scalar is read here
+        return node.type.value_kind == ValueKind::kArray ? view(node) : copy_eval_array(view(node));
       case OpClass::kMemory:
         return memory(node);
       case OpClass::kReduction:
         return reduction(node);
       case OpClass::kExtern:
         throw std::logic_error("extern calls are not evaluated");
+      case OpClass::kControl:
+        break;
     }
     NUMLIFT_UNREACHABLE();
   }
@@ -286,6 +357,7 @@ class GraphEvaluator {
 
   EvalArray memory(const Node& node) {
     if (node.op == Op::kCopy) return copy_eval_array(operand(node, 0));
+    if (node.op == Op::kMerge) return operand(node, 0);  // every version is the buffer's memory
     const EvalArray& target = operand(node, 0);
     const EvalArray value = copy_eval_array(operand(node, 1));  // it may overlap the target
     for_each_index(target.dims,
@@ -411,8 +483,14 @@ class GraphEvaluator {
   }
 
   const Graph& graph_;
-  std::span<const int64_t> symbols_;
+  std::vector<int64_t> symbols_;
   std::span<const EvalArray> inputs_;
+  std::vector<NodeId> ends_;  // as region_ends() gives them
+  struct Iterations {
+    int64_t now = 0;
+    std::optional<int64_t> trips;
+  };
+  std::map<NodeId, Iterations> loops_;  // the open ones, and closed ones
   EvalResult result_;
 };
 
