@@ -121,6 +121,8 @@ const char* class_word(OpClass op_class) {
       return "reduction";
     case OpClass::kExtern:
       return "extern";
+    case OpClass::kControl:
+      return "control";
   }
   NUMLIFT_UNREACHABLE();
 }

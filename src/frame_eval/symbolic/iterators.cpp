@@ -9,6 +9,7 @@
 #include "symbolic/enums.h"
 #include "symbolic/exceptions.h"
 #include "symbolic/numpy_calls.h"
+#include "symbolic/numpy_views.h"
 #include "symbolic/operators.h"
 #include "symbolic/library_objects.h"
 #include "symbolic/polyfills.h"
@@ -163,12 +164,20 @@ struct LiveDictIterator : IteratorValue {
   size_t position = 0;
 };
 
-// range() of bounds that may be known only when the program runs: the range, and its iterator.
+// range(*bounds), handed to CPython.
+struct RangeObject : IteratorValue {
+  explicit RangeObject(std::vector<Sym> bounds) : bounds(std::move(bounds)) {}
+  Sym next(Tracer&) override { NUMLIFT_UNREACHABLE(); }
+  std::optional<CallShape> shape() const override {
+    return CallShape{Ref::create(reinterpret_cast<PyObject*>(&PyRange_Type)), bounds, {}, 0};
+  }
+  std::vector<Sym> bounds;
+};
+
+// iter(range(*bounds)) of bounds that may be known only when the program runs.
 struct RangeValue : IteratorValue {
-  RangeValue(Interpreter& interpreter, std::vector<Sym> bounds, SizeExpr start, SizeExpr step,
-             SizeExpr count)
-      : interpreter(interpreter),
-        bounds(std::move(bounds)),
+  RangeValue(std::vector<Sym> bounds, SizeExpr start, SizeExpr step, SizeExpr count)
+      : bounds(std::move(bounds)),
         start(std::move(start)),
         step(std::move(step)),
         count(std::move(count)) {}
@@ -183,20 +192,8 @@ struct RangeValue : IteratorValue {
     return tracer.new_size(start + step * (index + SizeExpr(position)));
   }
   std::optional<CallShape> shape() const override {
-    return placed_shape(range_object(), position);
+    return placed_shape(std::make_shared<RangeObject>(bounds), position);
   }
-  Sym range_object() const {
-    std::vector<Sym> known;
-    Ref arguments = checked(PyTuple_New(static_cast<Py_ssize_t>(bounds.size())));
-    for (size_t i = 0; i < bounds.size(); ++i) {
-      const int64_t bound = concrete_int(interpreter, bounds[i], "the bounds of a range");
-      PyTuple_SET_ITEM(arguments.get(), static_cast<Py_ssize_t>(i),
-                       checked(PyLong_FromLongLong(bound)).release());
-    }
-    return interpreter.tracer.constant(
-        must(PyObject_Call(reinterpret_cast<PyObject*>(&PyRange_Type), arguments.get(), nullptr)));
-  }
-  Interpreter& interpreter;
   std::vector<Sym> bounds;
   SizeExpr start, step, count;
   int64_t position = 0;
@@ -442,8 +439,7 @@ std::shared_ptr<IteratorValue> make_range_iterator(Interpreter& interpreter,
   const SizeExpr count = width == 1 ? distance
                                     : SizeExpr::floor_div(distance + SizeExpr(width - 1),
                                                           SizeExpr(width));
-  return std::make_shared<RangeValue>(interpreter, std::move(bounds), start, step,
-                                      tracer.simplify(count));
+  return std::make_shared<RangeValue>(std::move(bounds), start, step, tracer.simplify(count));
 }
 
 Sym make_enumerate(Interpreter& interpreter, const Sym& values, int64_t start) {

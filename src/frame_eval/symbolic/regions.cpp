@@ -4,6 +4,7 @@
 
 #include "numlift/frame_eval/resume_code.h"
 #include "numlift/graph/scalar.h"
+#include "numlift/support/log.h"
 #include "numlift/support/options.h"
 #include "symbolic/limits.h"
 #include "symbolic/pure.h"
@@ -73,6 +74,9 @@ Retrace Regions::refused(const std::string& why) {
   const auto refuse = [&](const LoopFacts::Place& place) {
     facts_.loops[place].is_refused = true;
     facts_.loops[place].why = why;
+    log(LogChannel::breaks,
+        fmt::format("the loop at line {} is not captured: {}",
+                    place.first->instructions[place.second].position.line, why));
   };
   if (!open_.empty()) {
     refuse(open_.back());
