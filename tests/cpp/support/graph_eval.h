@@ -131,10 +131,22 @@ class GraphEvaluator {
  public:
   GraphEvaluator(const Graph& graph, std::span<const int64_t> symbols,
                  std::span<const EvalArray> inputs)
-      : graph_(graph), symbols_(symbols), inputs_(inputs) {}
+      : graph_(graph), symbols_(symbols.begin(), symbols.end()), inputs_(inputs) {}
 
   EvalResult run() {
-    for (const Node& node : graph_.nodes()) result_.values.push_back(evaluate(node));
+    result_.values.resize(graph_.size());
+    ends_ = region_ends(graph_);
+    bool has_regions = false;
+    for (uint32_t at = 0; at < graph_.size();) {
+      const Node& node = graph_.node(NodeId{at});
+      if (op_info(node.op).op_class == OpClass::kControl) {
+        has_regions = true;
+        at = control(node, at);
+      } else {
+        result_.values[at++] = evaluate(node);
+      }
+      if (has_regions && result_.must_restart) return std::move(result_);
+    }
     for (NodeId id : graph_.outputs) result_.outputs.push_back(result_.values[index_of(id)]);
     return std::move(result_);
   }
@@ -177,8 +189,77 @@ class GraphEvaluator {
         return reduction(node);
       case OpClass::kExtern:
         throw std::logic_error("extern calls are not evaluated");
+      case OpClass::kControl:
+        break;
     }
     NUMLIFT_UNREACHABLE();
+  }
+
+  // The index of the node to go on with.
+  uint32_t control(const Node& node, uint32_t at) {
+    const uint32_t begin = node.operands.empty() ? at : index_of(node.operands[0]);
+    switch (node.op) {
+      case Op::kLoop: {
+        const auto& trips = attr_of<RegionAttr>(node).trips;
+        open_.push_back({at, 0, trips ? size(*trips) : INT64_MAX});
+        return next_iteration();
+      }
+      case Op::kBlock:
+        open_.push_back({at, 0, 0});
+        return at + 1;
+      case Op::kIf: {
+        open_.push_back({at, 0, 0});
+        if (scalar_value<bool>(operand(node, 0).load({}))) return at + 1;
+        const uint32_t end = index_of(ends_[at]);
+        for (uint32_t i = at + 1; i < end; ++i) {
+          const Node& other = graph_.node(NodeId{i});
+          if (other.op == Op::kElse && other.operands[0] == NodeId{at}) return i + 1;
+        }
+        return end;
+      }
+      case Op::kElse:
+        return index_of(ends_[begin]);
+      case Op::kEnd:
+        if (graph_.node(NodeId{begin}).op == Op::kLoop) {
+          ++open_.back().iteration;
+          return next_iteration();
+        }
+        open_.pop_back();
+        return at + 1;
+      case Op::kBreak:
+      case Op::kContinue:
+        while (open_.back().begin != begin) open_.pop_back();
+        if (node.op == Op::kContinue) {
+          ++open_.back().iteration;
+          return next_iteration();
+        }
+        open_.pop_back();
+        return index_of(ends_[begin]) + 1;
+      case Op::kAssign: {
+        const auto& symbols = attr_of<AssignAttr>(node).symbols;
+        std::vector<int64_t> values;
+        for (size_t i = 0; i < symbols.size(); ++i)
+          values.push_back(scalar_value<int64_t>(operand(node, i).load({})));
+        for (size_t i = 0; i < symbols.size(); ++i)
+          symbols_[static_cast<size_t>(symbols[i])] = values[i];
+        return at + 1;
+      }
+      case Op::kCheck:
+        if (!scalar_value<bool>(operand(node, 0).load({}))) result_.must_restart = true;
+        return at + 1;
+      default:
+        NUMLIFT_UNREACHABLE();
+    }
+  }
+  uint32_t next_iteration() {
+    const OpenRegion loop = open_.back();
+    if (loop.iteration >= loop.trips) {
+      open_.pop_back();
+      return index_of(ends_[loop.begin]) + 1;
+    }
+    const auto& attr = attr_of<RegionAttr>(graph_.node(NodeId{loop.begin}));
+    symbols_[static_cast<size_t>(attr.counter)] = loop.iteration;
+    return loop.begin + 1;
   }
 
   EvalArray elementwise(const Node& node) {
@@ -286,6 +367,7 @@ class GraphEvaluator {
 
   EvalArray memory(const Node& node) {
     if (node.op == Op::kCopy) return copy_eval_array(operand(node, 0));
+    if (node.op == Op::kMerge) return operand(node, 0);
     const EvalArray& target = operand(node, 0);
     const EvalArray value = copy_eval_array(operand(node, 1));  // it may overlap the target
     for_each_index(target.dims,
@@ -410,8 +492,15 @@ class GraphEvaluator {
     return make_scalar(node.type.dtype, rounded);
   }
 
+  struct OpenRegion {
+    uint32_t begin;
+    int64_t iteration, trips;
+  };
+
   const Graph& graph_;
-  std::span<const int64_t> symbols_;
+  std::vector<int64_t> symbols_;
+  std::vector<NodeId> ends_;  // by begin
+  std::vector<OpenRegion> open_;
   std::span<const EvalArray> inputs_;
   EvalResult result_;
 };
