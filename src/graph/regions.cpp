@@ -8,11 +8,6 @@
 namespace numlift {
 namespace {
 
-bool is_memory_version(const Graph& graph, NodeId id) {
-  const OpClass op_class = op_info(graph.node(id).op).op_class;
-  return op_class != OpClass::kView && op_class != OpClass::kControl;
-}
-
 class Settler {
  public:
   Settler(Graph* graph, const std::vector<MovedNode>& moved) : graph_(*graph) {
@@ -23,10 +18,12 @@ class Settler {
   void run() {
     for (size_t at = 0; at < placed_.size(); ++at) {
       const NodeId id = placed_[at];
-      Node& node = graph_.mutable_node(id);
-      for (NodeId& operand : node.operands) operand = newest(operand);
+      for (size_t i = 0; i < graph_.node(id).operands.size(); ++i) {
+        const NodeId operand = newest(graph_.node(id).operands[i]);
+        graph_.mutable_node(id).operands[i] = operand;
+      }
       order_.push_back(id);
-      switch (node.op) {
+      switch (graph_.node(id).op) {
         case Op::kLoop:
           open_.push_back({at, newest_});
           merge_stored(at, end_of(id), newest_);
@@ -51,7 +48,7 @@ class Settler {
           break;
       }
     }
-    for (NodeId& id : graph_.outputs) id = newest(id);
+    settle_outputs();
     for (NodeId& id : graph_.mutated_inputs) id = newest(id);
     graph_.reorder(order_);
   }
@@ -114,16 +111,44 @@ class Settler {
     return found->second;
   }
 
-  NodeId newest(NodeId id) const {
-    if (!is_memory_version(graph_, id)) return id;
+  // What stands for `id` here: the newest version of a buffer; an array that looks at an older one
+  // is made again. (A scalar is not: it was read where it stands.)
+  NodeId newest(NodeId id) {
+    const OpClass op_class = op_info(graph_.node(id).op).op_class;
+    if (op_class == OpClass::kControl) return id;
+    if (op_class == OpClass::kView) {
+      if (graph_.node(id).type.value_kind != ValueKind::kArray) return id;
+      const NodeId before = graph_.node(id).operands[0];
+      const NodeId now = newest(before);
+      if (now == before) return id;
+      Node view = graph_.node(id);
+      view.operands = {now};
+      return insert(std::move(view));
+    }
     const auto found = newest_.find(graph_.buffer_of(id));
     return found == newest_.end() ? id : found->second;
+  }
+
+  NodeId insert(Node node) {
+    const NodeId id = graph_.append(std::move(node));
+    order_.push_back(id);
+    return id;
+  }
+
+  // One object that is given twice stays one.
+  void settle_outputs() {
+    std::unordered_map<NodeId, NodeId> settled;
+    for (NodeId& id : graph_.outputs) {
+      auto [found, is_new] = settled.emplace(id, id);
+      if (is_new) found->second = newest(id);
+      id = found->second;
+    }
   }
 
   // Paths meet here of which some have been through the nodes between the two places.
   void merge_stored(size_t from, size_t to, const Versions& before) {
     std::vector<NodeId> merged;
-    const Versions versions = before;
+    const Versions versions = before;  // `before` may be newest_
     for (size_t at = from; at < to; ++at) {
       const NodeId root = roots_[index_of(placed_[at])];
       if (root == kNoNode || position_[index_of(root)] > from) continue;
@@ -135,16 +160,14 @@ class Settler {
       merge.type = graph_.node(root).type;
       merge.order = graph_.node(root).order;
       merge.location = graph_.node(placed_[to]).location;
-      const NodeId id = graph_.append(std::move(merge));
-      order_.push_back(id);
-      newest_[root] = id;
+      newest_[root] = insert(std::move(merge));
     }
   }
 
   Graph& graph_;
-  std::vector<NodeId> placed_;   // in their final order, merges apart
-  std::vector<size_t> position_; // by node: in placed_
-  std::vector<NodeId> roots_;    // by node: of stores
+  std::vector<NodeId> placed_;    // in their final order, merges apart
+  std::vector<size_t> position_;  // by node: in placed_
+  std::vector<NodeId> roots_;     // by node: of stores
   std::unordered_map<NodeId, size_t> ends_;
   std::unordered_map<NodeId, int> hoisted_;
   Versions newest_;

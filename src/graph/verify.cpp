@@ -55,10 +55,14 @@ class Verifier {
 
   // Every region has its end; what else is wrong with them is told node by node.
   std::string check_regions() {
-    for (const Node& node : graph_.nodes()) {
+    for (size_t i = 0; i < graph_.size(); ++i) {
+      const Node& node = graph_.nodes()[i];
       for (NodeId operand : node.operands) {
-        if (index_of(operand) >= graph_.size()) return "an operand is no node";
+        if (index_of(operand) >= graph_.size())
+          return fmt::format("%{} ({}): an operand is no node", i, op_info(node.op).text);
       }
+      if ((node.op == Op::kElse || node.op == Op::kEnd) && node.operands.empty())
+        return fmt::format("%{} ({}): it names no region", i, op_info(node.op).text);
     }
     ends_ = region_ends(graph_);
     for (size_t i = 0; i < graph_.size(); ++i) {
@@ -102,6 +106,8 @@ class Verifier {
       if (symbol.kind == SymbolKind::kExternDim && symbol.input > index_of(id_)) {
         return fmt::format("s{} is known only after %{}", index, symbol.input);
       }
+      if (symbol.kind == SymbolKind::kRun && !set_.contains(id))
+        return fmt::format("s{} is read before the program sets it", index);
     }
     return "";
   }
@@ -425,10 +431,16 @@ class Verifier {
     return "";
   }
 
-  // Opens and closes regions, and forgets the newest versions of what paths that meet here store to.
+  // Opens and closes regions, and forgets the newest versions of what paths that meet here store
+  // to.
   void enter(const Node& node) {
     switch (node.op) {
+      case Op::kAssign:
+        set_.insert(attr_of<AssignAttr>(node).symbols.begin(),
+                    attr_of<AssignAttr>(node).symbols.end());
+        break;
       case Op::kLoop:
+        set_.insert(attr_of<RegionAttr>(node).counter);
         part_versions(id_, ends_[index_of(id_)]);
         open_.push_back({id_, id_});
         break;
@@ -473,9 +485,8 @@ class Verifier {
 
   bool in_scope(NodeId id) const {
     const NodeId arm = arm_of_[index_of(id)];
-    return arm == kNoNode || std::any_of(open_.begin(), open_.end(), [&](const Region& region) {
-             return region.arm == arm;
-           });
+    return arm == kNoNode || std::any_of(open_.begin(), open_.end(),
+                                         [&](const Region& region) { return region.arm == arm; });
   }
 
   // ------------------------------------------------------------ memory
@@ -543,12 +554,13 @@ class Verifier {
   NodeId id_{0};
   std::vector<NodeId> newest_;  // by buffer: its newest version so far
   std::set<uint32_t> inputs_;
+  std::set<SymbolId> set_;  // of kRun: those that a node so far sets
   struct Region {
     NodeId begin, arm;  // the arm: its begin, or the else
   };
-  std::vector<Region> open_;     // outermost first
-  std::vector<NodeId> ends_;     // by begin
-  std::vector<NodeId> arm_of_;   // by node: the innermost arm that it stands in
+  std::vector<Region> open_;    // outermost first
+  std::vector<NodeId> ends_;    // by begin
+  std::vector<NodeId> arm_of_;  // by node: the innermost arm that it stands in
 };
 
 }  // namespace

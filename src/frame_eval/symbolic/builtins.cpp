@@ -8,6 +8,7 @@
 #include "numlift/py/py_error.h"
 #include "symbolic/attributes.h"
 #include "symbolic/calls.h"
+#include "symbolic/conditions.h"
 #include "symbolic/containers.h"
 #include "symbolic/exceptions.h"
 #include "symbolic/iterators.h"
@@ -286,8 +287,17 @@ Sym py_extreme(Interpreter& interpreter, const CallArguments& arguments) {
   Sym best = items[0], best_key = key_of(best);
   for (size_t i = 1; i < items.size(); ++i) {
     Sym item_key = key_of(items[i]);
-    if (truth(interpreter,
-              compare_operation(interpreter, want_min ? kLess : kGreater, item_key, best_key))) {
+    const Sym is_better =
+        compare_operation(interpreter, want_min ? kLess : kGreater, item_key, best_key);
+    const auto decided = decide_or_branch(interpreter, is_better, [&](NodeId condition) {
+      if (!interpreter.tracer.in_region()) return false;
+      const bool is_own_key = best == best_key;
+      best = select_number(interpreter.tracer, condition, items[i], best);
+      best_key = is_own_key ? best
+                            : select_number(interpreter.tracer, condition, item_key, best_key);
+      return true;
+    });
+    if (decided == true) {
       best = items[i];
       best_key = item_key;
     }

@@ -57,14 +57,23 @@ struct ListIterator : IteratorValue {
 
 // Elements are read when their turn comes: the loop may have stored to the array.
 struct ArrayIterator : IteratorValue {
-  ArrayIterator(Sym array, int64_t count) : array(std::move(array)), count(count) {}
+  explicit ArrayIterator(Sym array) : array(std::move(array)) {}
   Sym next(Tracer& tracer) override {
+    if (count < 0) count = numpy_row_count(tracer, array);
     if (position >= count) return nullptr;
     return numpy_get_item(tracer, array, tracer.constant(checked(PyLong_FromLongLong(position++))));
   }
+  std::optional<SizeExpr> items_left(Tracer& tracer) override {
+    if (array->kind != SymKind::kArray || as<ArrayValue>(array).type.rank() == 0)
+      return std::nullopt;
+    return tracer.simplify(as<ArrayValue>(array).type.dims[0]) - SizeExpr(position);
+  }
+  Sym item_ahead(Tracer& tracer, const SizeExpr& index) override {
+    return numpy_get_item(tracer, array, tracer.new_size(index + SizeExpr(position)));
+  }
   std::optional<CallShape> shape() const override { return placed_shape(array, position); }
   Sym array;
-  int64_t count;
+  int64_t count = -1;  // not asked yet
   int64_t position = 0;
 };
 
@@ -154,6 +163,45 @@ struct LiveDictIterator : IteratorValue {
   size_t position = 0;
 };
 
+// range() of bounds that may be known only when the program runs: the range, and its iterator.
+struct RangeValue : IteratorValue {
+  RangeValue(Interpreter& interpreter, std::vector<Sym> bounds, SizeExpr start, SizeExpr step,
+             SizeExpr count)
+      : interpreter(interpreter),
+        bounds(std::move(bounds)),
+        start(std::move(start)),
+        step(std::move(step)),
+        count(std::move(count)) {}
+  Sym next(Tracer& tracer) override {
+    static const std::string reason = "the iterations of a loop";
+    if (position >= tracer.specialize(count, reason)) return nullptr;
+    return tracer.new_size(SizeExpr(tracer.specialize(start, reason)) +
+                           SizeExpr(tracer.specialize(step, reason)) * SizeExpr(position++));
+  }
+  std::optional<SizeExpr> items_left(Tracer&) override { return count - SizeExpr(position); }
+  Sym item_ahead(Tracer& tracer, const SizeExpr& index) override {
+    return tracer.new_size(start + step * (index + SizeExpr(position)));
+  }
+  std::optional<CallShape> shape() const override {
+    return placed_shape(range_object(), position);
+  }
+  Sym range_object() const {
+    std::vector<Sym> known;
+    Ref arguments = checked(PyTuple_New(static_cast<Py_ssize_t>(bounds.size())));
+    for (size_t i = 0; i < bounds.size(); ++i) {
+      const int64_t bound = concrete_int(interpreter, bounds[i], "the bounds of a range");
+      PyTuple_SET_ITEM(arguments.get(), static_cast<Py_ssize_t>(i),
+                       checked(PyLong_FromLongLong(bound)).release());
+    }
+    return interpreter.tracer.constant(
+        must(PyObject_Call(reinterpret_cast<PyObject*>(&PyRange_Type), arguments.get(), nullptr)));
+  }
+  Interpreter& interpreter;
+  std::vector<Sym> bounds;
+  SizeExpr start, step, count;
+  int64_t position = 0;
+};
+
 // range, str, bytes: real objects without user code.
 struct PureIterator : IteratorValue {
   PureIterator(Ref iterator, Sym origin)
@@ -180,6 +228,11 @@ struct EnumerateIterator : IteratorValue {
     Sym value = values->next(tracer);
     return value ? make_tuple({interpreter.integer(count++), std::move(value)}) : nullptr;
   }
+  std::optional<SizeExpr> items_left(Tracer& tracer) override { return values->items_left(tracer); }
+  Sym item_ahead(Tracer& tracer, const SizeExpr& index) override {
+    Sym value = values->item_ahead(tracer, index);
+    return make_tuple({tracer.new_size(index + SizeExpr(count)), std::move(value)});
+  }
   std::optional<CallShape> shape() const override {
     return CallShape{Ref::create(known_object("builtins", "enumerate")),
                      {values, interpreter.integer(count)},
@@ -204,6 +257,24 @@ struct ZipIterator : IteratorValue {
       items.push_back(std::move(item));
     }
     return parts.empty() ? nullptr : make_tuple(std::move(items));
+  }
+  std::optional<SizeExpr> items_left(Tracer& tracer) override {
+    std::optional<SizeExpr> least;
+    for (const auto& part : parts) {
+      const auto left = part->items_left(tracer);
+      if (!left) return std::nullopt;
+      const bool is_less =
+          !least || tracer.decide_less(*left, *least, "the shortest argument of zip()");
+      if (strict && least && !tracer.decide_equal(*left, *least, "the arguments of zip()"))
+        return std::nullopt;
+      if (is_less) least = left;
+    }
+    return least;
+  }
+  Sym item_ahead(Tracer& tracer, const SizeExpr& index) override {
+    std::vector<Sym> items;
+    for (const auto& part : parts) items.push_back(part->item_ahead(tracer, index));
+    return make_tuple(std::move(items));
   }
   void check_all_exhausted(Tracer& tracer, size_t first) {
     // CPython names the first argument that differs from those before it.
@@ -282,7 +353,9 @@ std::vector<std::shared_ptr<IteratorValue>> make_iterators(Interpreter& interpre
 
 std::shared_ptr<IteratorValue> make_iterator(Interpreter& interpreter, const Sym& value) {
   if (is_numpy_value(value)) {
-    return std::make_shared<ArrayIterator>(value, numpy_row_count(interpreter.tracer, value));
+    if (value->kind != SymKind::kArray || as<ArrayValue>(value).type.rank() == 0)
+      numpy_row_count(interpreter.tracer, value);  // throws
+    return std::make_shared<ArrayIterator>(value);
   }
   switch (value->kind) {
     case SymKind::kList:
@@ -352,6 +425,25 @@ std::shared_ptr<IteratorValue> make_iterator(Interpreter& interpreter, const Sym
     throw_break("set_order", "iteration over a set, whose order is not known");
   }
   throw_value_break(value, "iteration over a " + type_name(value));
+}
+
+std::shared_ptr<IteratorValue> make_range_iterator(Interpreter& interpreter,
+                                                   std::vector<Sym> bounds) {
+  Tracer& tracer = interpreter.tracer;
+  static const std::string reason = "the bounds of a range";
+  const auto size = [&](size_t i) { return size_argument(tracer, bounds[i], reason); };
+  const SizeExpr start = bounds.size() > 1 ? size(0) : SizeExpr(0);
+  const SizeExpr stop = size(bounds.size() > 1 ? 1 : 0);
+  const SizeExpr step = bounds.size() > 2 ? tracer.specialize(size(2), reason) : SizeExpr(1);
+  const int64_t stride = *step.constant();
+  if (stride == 0) throw_break("would_raise", "range() arg 3 must not be zero");
+  const SizeExpr distance = stride > 0 ? stop - start : start - stop;
+  const int64_t width = stride > 0 ? stride : -stride;
+  const SizeExpr count = width == 1 ? distance
+                                    : SizeExpr::floor_div(distance + SizeExpr(width - 1),
+                                                          SizeExpr(width));
+  return std::make_shared<RangeValue>(interpreter, std::move(bounds), start, step,
+                                      tracer.simplify(count));
 }
 
 Sym make_enumerate(Interpreter& interpreter, const Sym& values, int64_t start) {

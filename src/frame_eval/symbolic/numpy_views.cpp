@@ -209,6 +209,9 @@ SizeExpr size_argument(Tracer& tracer, const Sym& value, std::string_view what) 
     return tracer.simplify(static_cast<const SizeValue&>(*value).expr);
   }
   if (value->kind == SymKind::kScalar) {
+    const auto& scalar = static_cast<const ScalarValue&>(*value);
+    if (tracer.in_region() && is_integer(scalar.type.dtype) && scalar.type.dtype != DType::kUInt64)
+      return tracer.size_of(scalar.node, 0);
     throw_break("data_dependent",
                 fmt::format("{}: an integer known only when the program runs", what));
   }

@@ -129,6 +129,8 @@ Sym Tracer::new_view(const ArrayValue& base, ViewStep step, std::vector<SizeExpr
 void Tracer::store(ArrayValue& target, NodeId value) {
   if (!target.writeable) throw_break("would_raise", "assignment destination is read-only");
   Storage& storage = *target.storage;
+  if (storage.may_alias)
+    throw_break("loop_state", "an array is stored to that a loop or branch may share with others");
   const Type buffer_type = type_of(storage.current);
   const AxisOrder order = graph_.node(storage.current).order;
   const NodeId place = read(target);
@@ -515,6 +517,8 @@ Sym Tracer::specialize_value(const Sym& value, const std::string& reason) {
       guard(spec.source, guards::EqualsConstant{object}, reason);
     } else if (node.op == Op::kSizeValue) {
       specialize(attr_of<SizeAttr>(node).value, reason);
+    } else if (node.op == Op::kEmpty) {
+      throw_needed(reason);  // the state of a loop
     }
     pending.insert(pending.end(), node.operands.begin(), node.operands.end());
   }

@@ -206,6 +206,8 @@ class RecipeBuilder {
       }
       case SymKind::kArray: {
         const auto& array = static_cast<const ArrayValue&>(value);
+        if (array.storage->may_alias)
+          throw_break("loop_state", "an array is handed out that may be another one, by the path");
         const uint32_t index = output(tracer_.read(array));
         (*nodes_)[index].read_only = array.read_only;
         if (!array.chain.empty()) (*nodes_)[index].strides = array.strides;
@@ -213,6 +215,8 @@ class RecipeBuilder {
       }
       case SymKind::kScalar:
         if (outside) return source(value);
+        if (static_cast<const ScalarValue&>(value).either)
+          throw_break("loop_state", "a number is handed out whose class depends on a loop");
         return output(static_cast<const ScalarValue&>(value).node);
       case SymKind::kSize:
         if (outside) return source(value);
@@ -304,6 +308,8 @@ void Tracer::apply_merges() {
     if (auto* placeholder = std::get_if<PlaceholderAttr>(&node.attr)) rewrite(placeholder->strides);
     if (auto* item = std::get_if<ExternItemAttr>(&node.attr)) rewrite(item->strides);
     if (auto* size = std::get_if<SizeAttr>(&node.attr)) size->value = simplify(size->value);
+    if (auto* region = std::get_if<RegionAttr>(&node.attr); region && region->trips)
+      region->trips = simplify(*region->trips);
     if (auto* view = std::get_if<ViewAttr>(&node.attr)) {
       for (IndexMap::Axis& axis : view->map.axes) {
         axis.start = simplify(axis.start);
@@ -332,6 +338,7 @@ TraceResult Tracer::finish(const std::vector<Sym>& results) {
     done.dynamic_symbols.push_back(symbol);
   }
   apply_merges();
+  settle_regions(&graph_, state_->moved);
   for (RecipeNode& node : done.recipe) {
     for (SizeExpr& stride : node.strides) stride = simplify(stride);
   }

@@ -94,6 +94,7 @@ bool Tracer::answer(SizeGuard::Relation relation, const SizeExpr& a, const SizeE
     throw_break("data_dependent", reason + ": a size that is known only when the program runs");
   }
   using Relation = SizeGuard::Relation;
+  if (depends_on_run(a) || depends_on_run(b)) return decide_in_run(relation, a, b, reason);
   if (holds) {
     graph_.size_guards.push_back({relation, a, b, reason, location_text()});
     if (relation == Relation::kEqual) merge_sizes(a, b);
@@ -148,6 +149,8 @@ int64_t Tracer::specialize(const SizeExpr& expr, const std::string& reason) {
   const SizeExpr now = simplify(expr);
   if (auto value = now.constant()) return *value;
   const int64_t value = hint(now);
+  if (depends_on_run(now))
+    throw_break("data_dependent", reason + ": an integer that changes from iteration to iteration");
   answer(SizeGuard::Relation::kEqual, now, value, true, reason);
   return value;
 }

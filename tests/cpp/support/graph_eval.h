@@ -14,7 +14,9 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -122,7 +124,8 @@ inline EvalArray copy_eval_array(const EvalArray& from) {
 struct EvalResult {
   std::vector<EvalArray> outputs;  // by position in Graph::outputs; views share their buffers
   // Some node met a condition among its fp_checks (integer division by zero counts as divide, an
-  // out-of-range cast or a negative integer power as invalid): a program ends with kRestart.
+  // out-of-range cast or a negative integer power as invalid): a program ends with kRestart. So
+  // does a check that does not hold: nothing behind it is evaluated then.
   bool must_restart = false;
   std::vector<EvalArray> values;  // of every node
 };
@@ -136,16 +139,15 @@ class GraphEvaluator {
   EvalResult run() {
     result_.values.resize(graph_.size());
     ends_ = region_ends(graph_);
-    bool has_regions = false;
-    for (uint32_t at = 0; at < graph_.size();) {
+    uint32_t at = 0;
+    while (at < graph_.size()) {
       const Node& node = graph_.node(NodeId{at});
       if (op_info(node.op).op_class == OpClass::kControl) {
-        has_regions = true;
-        at = control(node, at);
+        at = step(NodeId{at}, node);
       } else {
-        result_.values[at++] = evaluate(node);
+        result_.values[at] = evaluate(node);
+        ++at;
       }
-      if (has_regions && result_.must_restart) return std::move(result_);
     }
     for (NodeId id : graph_.outputs) result_.outputs.push_back(result_.values[index_of(id)]);
     return std::move(result_);
@@ -175,14 +177,69 @@ class GraphEvaluator {
     return array.dims.empty() ? index.first(0) : index;
   }
 
+  // ------------------------------------------------------------ control flow: where to go on
+
+  uint32_t behind(NodeId id) const { return index_of(id) + 1; }
+
+  uint32_t step(NodeId id, const Node& node) {
+    switch (node.op) {
+      case Op::kLoop: {
+        const auto& trips = attr_of<RegionAttr>(node).trips;
+        loops_[id] = {-1, trips ? std::optional<int64_t>(size(*trips)) : std::nullopt};
+        return next_iteration(id);
+      }
+      case Op::kIf:
+        if (truth(node)) return behind(id);
+        for (uint32_t i = index_of(id); i < index_of(ends_[index_of(id)]); ++i) {
+          const Node& other = graph_.node(NodeId{i});
+          if (other.op == Op::kElse && other.operands[0] == id) return i + 1;
+        }
+        return behind(ends_[index_of(id)]);
+      case Op::kElse:
+        return behind(ends_[index_of(id)]);
+      case Op::kEnd:
+        return graph_.node(node.operands[0]).op == Op::kLoop ? next_iteration(node.operands[0])
+                                                             : behind(id);
+      case Op::kBreak:
+        return behind(ends_[index_of(node.operands[0])]);
+      case Op::kContinue:
+        return next_iteration(node.operands[0]);
+      case Op::kAssign: {
+        std::vector<int64_t> values;
+        for (size_t i = 0; i < node.operands.size(); ++i)
+          values.push_back(operand(node, i).get<int64_t>({}));
+        const auto& symbols = attr_of<AssignAttr>(node).symbols;
+        for (size_t i = 0; i < values.size(); ++i) symbols_.at(index(symbols[i])) = values[i];
+        return behind(id);
+      }
+      case Op::kCheck:
+        if (truth(node)) return behind(id);
+        result_.must_restart = true;
+        return static_cast<uint32_t>(graph_.size());
+      default:
+        return behind(id);  // a block
+    }
+  }
+
+  uint32_t next_iteration(NodeId loop) {
+    auto& [iteration, trips] = loops_.at(loop);
+    if (trips && iteration + 1 >= *trips) return behind(ends_[index_of(loop)]);
+    ++iteration;
+    symbols_.at(index(attr_of<RegionAttr>(graph_.node(loop)).counter)) = iteration;
+    return behind(loop);
+  }
+
+  static size_t index(SymbolId id) { return static_cast<size_t>(id); }
+  bool truth(const Node& node) const { return operand(node, 0).get<bool>({}); }
+
   EvalArray evaluate(const Node& node) {
     switch (op_info(node.op).op_class) {
       case OpClass::kElementwise:
         return node.op == Op::kNumpyLoop ? numpy_loop(node) : elementwise(node);
       case OpClass::kLeaf:
         return leaf(node);
-      case OpClass::kView:
-        return view(node);
+      case OpClass::kView:  // of an array: it looks at memory; a scalar is read here
+        return node.type.value_kind == ValueKind::kArray ? view(node) : copy_eval_array(view(node));
       case OpClass::kMemory:
         return memory(node);
       case OpClass::kReduction:
@@ -193,73 +250,6 @@ class GraphEvaluator {
         break;
     }
     NUMLIFT_UNREACHABLE();
-  }
-
-  // The index of the node to go on with.
-  uint32_t control(const Node& node, uint32_t at) {
-    const uint32_t begin = node.operands.empty() ? at : index_of(node.operands[0]);
-    switch (node.op) {
-      case Op::kLoop: {
-        const auto& trips = attr_of<RegionAttr>(node).trips;
-        open_.push_back({at, 0, trips ? size(*trips) : INT64_MAX});
-        return next_iteration();
-      }
-      case Op::kBlock:
-        open_.push_back({at, 0, 0});
-        return at + 1;
-      case Op::kIf: {
-        open_.push_back({at, 0, 0});
-        if (scalar_value<bool>(operand(node, 0).load({}))) return at + 1;
-        const uint32_t end = index_of(ends_[at]);
-        for (uint32_t i = at + 1; i < end; ++i) {
-          const Node& other = graph_.node(NodeId{i});
-          if (other.op == Op::kElse && other.operands[0] == NodeId{at}) return i + 1;
-        }
-        return end;
-      }
-      case Op::kElse:
-        return index_of(ends_[begin]);
-      case Op::kEnd:
-        if (graph_.node(NodeId{begin}).op == Op::kLoop) {
-          ++open_.back().iteration;
-          return next_iteration();
-        }
-        open_.pop_back();
-        return at + 1;
-      case Op::kBreak:
-      case Op::kContinue:
-        while (open_.back().begin != begin) open_.pop_back();
-        if (node.op == Op::kContinue) {
-          ++open_.back().iteration;
-          return next_iteration();
-        }
-        open_.pop_back();
-        return index_of(ends_[begin]) + 1;
-      case Op::kAssign: {
-        const auto& symbols = attr_of<AssignAttr>(node).symbols;
-        std::vector<int64_t> values;
-        for (size_t i = 0; i < symbols.size(); ++i)
-          values.push_back(scalar_value<int64_t>(operand(node, i).load({})));
-        for (size_t i = 0; i < symbols.size(); ++i)
-          symbols_[static_cast<size_t>(symbols[i])] = values[i];
-        return at + 1;
-      }
-      case Op::kCheck:
-        if (!scalar_value<bool>(operand(node, 0).load({}))) result_.must_restart = true;
-        return at + 1;
-      default:
-        NUMLIFT_UNREACHABLE();
-    }
-  }
-  uint32_t next_iteration() {
-    const OpenRegion loop = open_.back();
-    if (loop.iteration >= loop.trips) {
-      open_.pop_back();
-      return index_of(ends_[loop.begin]) + 1;
-    }
-    const auto& attr = attr_of<RegionAttr>(graph_.node(NodeId{loop.begin}));
-    symbols_[static_cast<size_t>(attr.counter)] = loop.iteration;
-    return loop.begin + 1;
   }
 
   EvalArray elementwise(const Node& node) {
@@ -367,7 +357,7 @@ class GraphEvaluator {
 
   EvalArray memory(const Node& node) {
     if (node.op == Op::kCopy) return copy_eval_array(operand(node, 0));
-    if (node.op == Op::kMerge) return operand(node, 0);
+    if (node.op == Op::kMerge) return operand(node, 0);  // every version is the buffer's memory
     const EvalArray& target = operand(node, 0);
     const EvalArray value = copy_eval_array(operand(node, 1));  // it may overlap the target
     for_each_index(target.dims,
@@ -492,16 +482,15 @@ class GraphEvaluator {
     return make_scalar(node.type.dtype, rounded);
   }
 
-  struct OpenRegion {
-    uint32_t begin;
-    int64_t iteration, trips;
-  };
-
   const Graph& graph_;
   std::vector<int64_t> symbols_;
-  std::vector<NodeId> ends_;  // by begin
-  std::vector<OpenRegion> open_;
   std::span<const EvalArray> inputs_;
+  std::vector<NodeId> ends_;  // as region_ends() gives them
+  struct Iterations {
+    int64_t now = 0;
+    std::optional<int64_t> trips;
+  };
+  std::map<NodeId, Iterations> loops_;  // the open ones, and closed ones
   EvalResult result_;
 };
 
