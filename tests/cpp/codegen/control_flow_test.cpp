@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdlib>
 
 #include "codegen/test_host.h"
 #include "codegen/test_inputs.h"
@@ -10,6 +11,7 @@
 #include "numlift/graph/text.h"
 #include "numlift/support/options.h"
 #include "schedule/print.h"
+#include "support/random_regions.h"
 
 namespace numlift::testing {
 namespace {
@@ -32,8 +34,9 @@ class ControlFlow : public ::testing::Test {
     codegen::initialize_native();
   }
 
-  void compile(const std::string& text) {
-    graph_ = graph_of(text);
+  void compile(const std::string& text) { compile(graph_of(text)); }
+  void compile(Graph graph) {
+    graph_ = std::move(graph);
     compiled_ = codegen::compile_graph(graph_);
     text_ = codegen::program_text(compiled_->program);
   }
@@ -396,6 +399,24 @@ return %10
     EXPECT_EQ(compare_arrays(actual.outputs[0], expected.outputs[0], 256), "");
   }
   reset_options();
+}
+
+// NUMLIFT_FUZZ_FROM and NUMLIFT_FUZZ_COUNT choose other seeds.
+TEST_F(ControlFlow, RandomRegionsRunLikeEvaluator) {
+  const auto number = [](const char* name, uint32_t otherwise) {
+    const char* text = std::getenv(name);
+    return text == nullptr ? otherwise : static_cast<uint32_t>(std::strtoul(text, nullptr, 10));
+  };
+  const uint32_t from = number("NUMLIFT_FUZZ_FROM", 1);
+  const uint32_t count = number("NUMLIFT_FUZZ_COUNT", 60);
+  for (uint32_t seed = from; seed < from + count; ++seed) {
+    SCOPED_TRACE(fmt::format("seed {}", seed));
+    RandomRegions made = make_random_regions(seed, 40);
+    SCOPED_TRACE(graph_text(made.settled));
+    compile(std::move(made.settled));
+    expect_like_evaluator({made.symbols, made.inputs});
+    if (HasFailure()) return;
+  }
 }
 
 }  // namespace
