@@ -118,7 +118,8 @@ class ProgramHost {
   // By buffer: an extern's array that the program stores to or hands out views of: no copy does.
   std::vector<bool> stored_externs_, shown_externs_;
   uint32_t scalar_count_ = 0, dims_count_ = 0;
-  size_t copy_count_ = 0;  // as many as buffers when there are externs
+  size_t local_count_ = 0;  // kLocal buffers
+  size_t copy_count_ = 0;   // as many as buffers when there are externs
   FrameLayout layout_{};
   bool is_direct_ = false;
 };

@@ -230,6 +230,14 @@ llvm::Value* FpChecks::call_check_values() {
 }
 
 void FpChecks::restart_if(llvm::Value* condition) {
+  if (leave_ != nullptr) {
+    llvm::LLVMContext& context = builder_.getContext();
+    auto* next = llvm::BasicBlock::Create(context, "go.on", leave_->getParent(), leave_);
+    builder_.CreateCondBr(condition, leave_, next,
+                          llvm::MDBuilder(context).createBranchWeights(1, 1000));
+    builder_.SetInsertPoint(next);
+    return;
+  }
   llvm::Value* old = builder_.CreateLoad(builder_.getInt32Ty(), restart_slot_);
   builder_.CreateStore(
       builder_.CreateOr(old, builder_.CreateZExt(condition, builder_.getInt32Ty())), restart_slot_);

@@ -71,9 +71,12 @@ class FpChecks {
   // Emits the tests of everything recorded since the last flush, at the builder's place.
   void flush();
 
+  // From here on a restart leaves for `block` at once; the slot stays 0.
+  void leave_at(llvm::BasicBlock* block) { leave_ = block; }
+
   // After a reduction: the result against what its operands were.
   void check_reduction(const SeenSlots& seen, uint8_t fp_checks, const LaneValue& result);
-  // Sets the restart slot where `condition` (i1) holds.
+  // Sets the restart slot, or leaves, where `condition` (i1) holds.
   void restart_if(llvm::Value* condition);
 
  private:
@@ -93,6 +96,7 @@ class FpChecks {
 
   llvm::IRBuilder<>& builder_;
   llvm::AllocaInst* restart_slot_;
+  llvm::BasicBlock* leave_ = nullptr;
   std::vector<llvm::Value*> must_;
   std::vector<llvm::Value*> tested_;  // components that are finite on the hot path
   std::vector<Watched> watched_;

@@ -1,0 +1,185 @@
+#include "emit_flow.h"
+
+#include <llvm/IR/CFG.h>
+#include <llvm/IR/MDBuilder.h>
+
+#include <algorithm>
+
+#include "numlift/support/check.h"
+#include "runtime.h"
+
+namespace numlift::codegen::cpu {
+
+llvm::BasicBlock* FlowEmitter::new_block(const char* name) {
+  return llvm::BasicBlock::Create(b_.getContext(), name, f_.function());
+}
+
+llvm::AllocaInst* FlowEmitter::make_slot(int64_t value) {
+  llvm::AllocaInst* slot = entry_alloca(b_, b_.getInt64Ty());
+  llvm::IRBuilder<> at(slot->getNextNode());
+  at.CreateStore(at.getInt64(static_cast<uint64_t>(value)), slot);
+  return slot;
+}
+
+void FlowEmitter::begin() {
+  restart_ = new_block("restart");
+  interrupted_ = new_block("interrupted");
+  f_.checks().leave_at(restart_);
+  const std::vector<Symbol>& symbols = f_.program().graph.symbols;
+  for (uint32_t i = 0; i < symbols.size(); ++i) {
+    if (symbols[i].kind != SymbolKind::kRun) continue;
+    b_.CreateStore(b_.getInt64(0), f_.symbol_slot(SymbolId{i}));
+  }
+}
+
+llvm::Value* FlowEmitter::finish() {
+  NUMLIFT_CHECK(open_.empty(), "a region without an end");
+  auto* stop = new_block("stop");
+  std::vector<std::pair<ExitCode, llvm::BasicBlock*>> ways{
+      {ExitCode::kReturn, b_.GetInsertBlock()}};
+  b_.CreateBr(stop);
+  for (const auto& [block, code] :
+       {std::pair{restart_, ExitCode::kRestart}, std::pair{interrupted_, ExitCode::kInterrupted}}) {
+    if (llvm::pred_empty(block)) {
+      block->eraseFromParent();
+      continue;
+    }
+    block->moveBefore(stop);
+    b_.SetInsertPoint(block);
+    b_.CreateBr(stop);
+    ways.emplace_back(code, block);
+  }
+  b_.SetInsertPoint(stop);
+  llvm::PHINode* result = b_.CreatePHI(b_.getInt32Ty(), static_cast<unsigned>(ways.size()));
+  for (const auto& [code, block] : ways)
+    result->addIncoming(b_.getInt32(static_cast<uint32_t>(code)), block);
+  return result;
+}
+
+void FlowEmitter::emit(const LoopStep& step) {
+  llvm::Value* trips = step.trips ? f_.size(*step.trips) : nullptr;
+  Region region;
+  region.node = step.node;
+  region.index = make_slot(0);
+  region.polls = step.polls;
+  region.head = new_block("loop");
+  region.next = new_block("loop.next");
+  region.done = new_block("loop.done");
+  auto* body = new_block("loop.body");
+  b_.CreateStore(b_.getInt64(0), region.index);
+  b_.CreateBr(region.head);
+  b_.SetInsertPoint(region.head);
+  llvm::Value* index = b_.CreateLoad(b_.getInt64Ty(), region.index);
+  if (trips != nullptr)
+    b_.CreateCondBr(b_.CreateICmpSLT(index, trips), body, region.done);
+  else
+    b_.CreateBr(body);
+  b_.SetInsertPoint(body);
+  set_symbol(step.counter, index);
+  open_.push_back(region);
+}
+
+void FlowEmitter::emit(const IfStep& step) {
+  Region region;
+  region.node = step.node;
+  region.other = new_block("else");
+  region.done = new_block("if.done");
+  auto* then = new_block("then");
+  b_.CreateCondBr(load_scalar(step.condition, DType::kBool), then, region.other);
+  b_.SetInsertPoint(then);
+  open_.push_back(region);
+}
+
+void FlowEmitter::emit(const ElseStep&) {
+  Region& region = open_.back();
+  b_.CreateBr(region.done);
+  b_.SetInsertPoint(region.other);
+  region.other = nullptr;
+}
+
+void FlowEmitter::emit(const BlockStep& step) {
+  Region region;
+  region.node = step.node;
+  region.done = new_block("block.done");
+  open_.push_back(region);
+}
+
+void FlowEmitter::emit(const EndStep&) {
+  const Region region = open_.back();
+  open_.pop_back();
+  if (region.head != nullptr) {
+    b_.CreateBr(region.next);
+    b_.SetInsertPoint(region.next);
+    if (region.polls) emit_poll();
+    llvm::Value* index = b_.CreateLoad(b_.getInt64Ty(), region.index);
+    b_.CreateStore(b_.CreateNSWAdd(index, b_.getInt64(1)), region.index);
+    b_.CreateBr(region.head);
+  } else {
+    b_.CreateBr(region.done);
+    if (region.other != nullptr) {
+      b_.SetInsertPoint(region.other);
+      b_.CreateBr(region.done);
+    }
+  }
+  b_.SetInsertPoint(region.done);
+}
+
+void FlowEmitter::emit(const JumpStep& step) {
+  const auto target = std::find_if(open_.begin(), open_.end(),
+                                   [&](const Region& region) { return region.node == step.target; });
+  NUMLIFT_CHECK(target != open_.end(), "a jump to %{}, which is not open", index_of(step.target));
+  b_.CreateBr(step.again ? target->next : target->done);
+  b_.SetInsertPoint(new_block("dead"));  // what follows in the region is never reached
+}
+
+void FlowEmitter::emit(const AssignStep& step) {
+  std::vector<llvm::Value*> values;
+  for (const AssignStep::Assignment& one : step.assignments)
+    values.push_back(one.buffer ? load_scalar(*one.buffer, DType::kInt64) : f_.size(one.size));
+  for (size_t i = 0; i < values.size(); ++i) set_symbol(step.assignments[i].symbol, values[i]);
+}
+
+void FlowEmitter::emit(const CheckStep& step) {
+  f_.restart_if(b_.CreateNot(load_scalar(step.condition, DType::kBool)));
+}
+
+llvm::Value* FlowEmitter::load_scalar(BufferId id, DType dtype) {
+  llvm::Value* memory = b_.CreateAlignedLoad(memory_type(b_.getContext(), dtype), f_.buffer(id),
+                                             llvm::Align(1));
+  return from_memory(b_, memory, dtype);
+}
+
+void FlowEmitter::set_symbol(SymbolId id, llvm::Value* value) {
+  b_.CreateStore(value, f_.symbol_slot(id));
+  const std::vector<bool>& shared = f_.program().shared_symbols;
+  const auto index = static_cast<uint32_t>(id);
+  if (!shared.empty() && !shared[index]) return;
+  b_.CreateStore(value, b_.CreateConstGEP1_64(b_.getInt64Ty(), f_.frame_field(0), index));
+}
+
+void FlowEmitter::emit_poll() {
+  if (polls_left_ == nullptr) {
+    polls_left_ = make_slot(1);
+    poll_state_ = entry_alloca(b_, b_.getInt8Ty(), sizeof(PollState));
+    poll_state_->setAlignment(llvm::Align(alignof(PollState)));
+    llvm::IRBuilder<> at(poll_state_->getNextNode());
+    at.CreateMemSet(poll_state_, at.getInt8(0), sizeof(PollState), llvm::Align(8));
+  }
+  llvm::MDBuilder weights(b_.getContext());
+  auto* look = new_block("poll");
+  auto* go_on = new_block("poll.done");
+  llvm::Value* left = b_.CreateNSWSub(b_.CreateLoad(b_.getInt64Ty(), polls_left_), b_.getInt64(1));
+  b_.CreateStore(left, polls_left_);
+  b_.CreateCondBr(b_.CreateICmpSLE(left, b_.getInt64(0)), look, go_on,
+                  weights.createBranchWeights(1, 1000));
+  b_.SetInsertPoint(look);
+  llvm::Type* pointer = b_.getPtrTy();
+  llvm::Value* next = b_.CreateCall(
+      f_.runtime("numlift_poll", b_.getInt64Ty(), {pointer, pointer}), {f_.frame(), poll_state_});
+  b_.CreateStore(next, polls_left_);
+  b_.CreateCondBr(b_.CreateICmpSLE(next, b_.getInt64(0)), interrupted_, go_on,
+                  weights.createBranchWeights(1, 1000));
+  b_.SetInsertPoint(go_on);
+}
+
+}  // namespace numlift::codegen::cpu
