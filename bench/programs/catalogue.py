@@ -2,7 +2,7 @@
 
 import importlib
 
-THEMES = ("stencils", "fluids", "dense", "products", "sequences")
+THEMES = ("stencils", "fluids", "dense", "products", "sequences", "graphs", "physics", "learning", "chance", "images")
 
 
 def all_programs():

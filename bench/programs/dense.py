@@ -143,8 +143,8 @@ def system(rng, n, *more):
 
 
 PROGRAMS = [
-    Program(lu, lambda rng, n: (positive_definite(rng, n),), (16,), (150,), (500,), changes=("a",)),
-    Program(cholesky, lambda rng, n: (positive_definite(rng, n),), (20,), (200,), (800,), changes=("a",)),
+    Program(lu, lambda rng, n: (positive_definite(rng, n),), (10,), (150,), (500,), changes=("a",)),
+    Program(cholesky, lambda rng, n: (positive_definite(rng, n),), (12,), (200,), (800,), changes=("a",)),
     Program(gram_schmidt, lambda rng, n, m: (rng.random((n, m)),), (20, 12), (300, 120), (800, 400),
             changes=("a",), rtol=1e-7, atol=1e-9),
     Program(triangular_solve, lambda rng, n: (np.tril(rng.random((n, n))) / n + np.eye(n), rng.random(n)),

@@ -104,3 +104,35 @@ void deriche(const double* image, int64_t n, int64_t m, double alpha, double* ou
     }
   }
 }
+
+void recursive_smoothing(const double* signal, int64_t n, double weight, double* out) {
+  double state = signal[0];
+  for (int64_t i = 0; i < n; i++) {
+    state += weight * (signal[i] - state);
+    out[i] = state;
+  }
+  for (int64_t i = n - 1; i >= 0; i--) {
+    state += weight * (out[i] - state);
+    out[i] = state;
+  }
+}
+
+void histogram_loop(const double* values, int64_t n, double low, double high, int64_t bins,
+                    int64_t* counts) {
+  for (int64_t k = 0; k < bins; k++) counts[k] = 0;
+  double width = (high - low) / (double)bins;
+  for (int64_t i = 0; i < n; i++)
+    if (low <= values[i] && values[i] <= high) {
+      int64_t k = (int64_t)((values[i] - low) / width);
+      counts[k < bins ? k : bins - 1]++;
+    }
+}
+
+void spmv_csr(const int64_t* start, const int64_t* column, const double* value, const double* x,
+              int64_t rows, double* y) {
+  for (int64_t i = 0; i < rows; i++) {
+    double sum = 0.0;
+    for (int64_t k = start[i]; k < start[i + 1]; k++) sum += value[k] * x[column[k]];
+    y[i] = sum;
+  }
+}

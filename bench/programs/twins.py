@@ -65,3 +65,21 @@ def deriche(library, image, alpha):
     out = np.empty_like(image)
     library.deriche(_data(image), INTEGER(image.shape[0]), INTEGER(image.shape[1]), REAL(alpha), _data(out))
     return out
+
+
+def recursive_smoothing(library, signal, weight):
+    out = np.empty_like(signal)
+    library.recursive_smoothing(_data(signal), INTEGER(signal.shape[0]), REAL(weight), _data(out))
+    return out
+
+
+def histogram_loop(library, values, low, high, bins):
+    counts = np.empty(bins, dtype=np.int64)
+    library.histogram_loop(_data(values), INTEGER(values.shape[0]), REAL(low), REAL(high), INTEGER(bins), _data(counts))
+    return counts
+
+
+def spmv_csr(library, start, column, value, x):
+    y = np.empty(start.shape[0] - 1)
+    library.spmv_csr(_data(start), _data(column), _data(value), _data(x), INTEGER(y.shape[0]), _data(y))
+    return y

@@ -48,7 +48,7 @@ def timed_call(call, args):
 
 
 def peer_difference(program, peer, expected, args, result):
-    ours, theirs = arrays_of(list(expected)), arrays_of(list(peer.outcome(args, result)))
+    ours, theirs = (arrays_of(without_generators(one)) for one in (expected, peer.outcome(args, result)))
     if len(ours) != len(theirs):
         return f"{len(theirs)} arrays instead of {len(ours)}"
     rtol, atol = max(program.rtol, PEER_RTOL), max(program.atol, PEER_ATOL)
@@ -56,8 +56,8 @@ def peer_difference(program, peer, expected, args, result):
     return next((text for text in found if text), None)
 
 
-def without_generators(expected):
-    changed, result = expected
+def without_generators(outcome):
+    changed, result = outcome
     return [value for value in changed if not isinstance(value, np.random.Generator)], result
 
 
@@ -90,7 +90,7 @@ def check_peer(program, name, args, expected, row):
             return None
         theirs = peer.arguments(program.fresh(args))
         result, seconds = timed_call(peer.call, theirs)
-        wrong = peer_difference(program, peer, without_generators(expected), theirs, result)
+        wrong = peer_difference(program, peer, expected, theirs, result)
     except Exception as error:
         row["notes"].append(f"{name}: {in_short(error)}")
         return None
