@@ -53,7 +53,12 @@ def principal_components(data, start, components, rounds):
 
 
 def relu(x):
-    return np.maximum(x, np.float32(0.0))
+    out = np.empty_like(x)
+    values = x.reshape(-1)
+    flat = out.reshape(-1)
+    for i in prange(flat.shape[0]):
+        flat[i] = max(values[i], np.float32(0.0))
+    return out
 
 
 def softmax(x):
@@ -79,14 +84,16 @@ def mlp_forward(x, w1, b1, w2, b2, w3, b3):
     return softmax(x @ w3 + b3)
 
 
-def convolution(images, weights, pad):
+def convolution(images, weights, pad, bias):
     count, height, width, channels = images.shape
     k, _, _, filters = weights.shape
     rows, columns = height + 2 * pad - k + 1, width + 2 * pad - k + 1
-    out = np.zeros((count, rows, columns, filters), dtype=images.dtype)
+    out = np.empty((count, rows, columns, filters), dtype=images.dtype)
     for image in prange(count):
         for i in range(rows):
             for j in range(columns):
+                for f in range(filters):
+                    out[image, i, j, f] = bias[f]
                 for di in range(max(0, pad - i), min(k, height + pad - i)):
                     for dj in range(max(0, pad - j), min(k, width + pad - j)):
                         for c in range(channels):
@@ -109,8 +116,8 @@ def max_pool(x):
 
 
 def lenet(images, conv1, bias1, conv2, bias2, w1, b1, w2, b2):
-    x = max_pool(relu(convolution(images, conv1, 0) + bias1))
-    x = max_pool(relu(convolution(x, conv2, 0) + bias2))
+    x = max_pool(relu(convolution(images, conv1, 0, bias1)))
+    x = max_pool(relu(convolution(x, conv2, 0, bias2)))
     flat = relu(x.reshape(x.shape[0], -1) @ w1 + b1)
     return flat @ w2 + b2
 
@@ -137,10 +144,14 @@ def batch_norm(x):
 
 
 def resnet_block(x, conv1, conv2, conv3):
-    y = relu(batch_norm(convolution(x, conv1, 0)))
-    y = relu(batch_norm(convolution(y, conv2, conv2.shape[0] // 2)))
-    y = batch_norm(convolution(y, conv3, 0))
-    return relu(y + x)
+    y = relu(batch_norm(convolution(x, conv1, 0, np.zeros(conv1.shape[3], dtype=np.float32))))
+    y = relu(batch_norm(convolution(y, conv2, conv2.shape[0] // 2, np.zeros(conv2.shape[3], dtype=np.float32))))
+    y = batch_norm(convolution(y, conv3, 0, np.zeros(conv3.shape[3], dtype=np.float32)))
+    values = x.reshape(-1)
+    flat = y.reshape(-1)
+    for i in prange(flat.shape[0]):
+        flat[i] += values[i]
+    return relu(y)
 
 
 def layer_norm(x, gain, bias):
