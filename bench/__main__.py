@@ -31,7 +31,7 @@ def show(row):
     print(f"  {row['name']:38} {f'numlift {duration(ours):9} ' if ours else ''}{others}")
     for note in row.get("notes", ()):
         print(f"  {'':38} {note}")
-    print(f"  {'':38} target: {row['target']}: {'met' if row['met'] else 'MISSED'}")
+    print(f"  {'':38} target: {row['target']}: {'met' if row['met'] else 'MISSED'}", flush=True)
 
 
 def main():
@@ -52,21 +52,21 @@ def main():
     for group in options.groups or GROUPS:
         module = importlib.import_module(f"bench.{group}")
         chosen = {"only": options.only, "sizes": options.size} if group == "programs" else {}
-        rows = module.run(options.quick, **chosen)
-        results[group] = rows
+        rows = results[group] = []
         print(f"{group}")
-        for row in rows:
+        for row in module.run(options.quick, **chosen):  # a long group gives its rows one by one
+            rows.append(row)
             show(row)
             if not row["met"]:
                 missed.append(row["name"])
+            if options.json:
+                with open(options.json, "w") as file:
+                    json.dump(results, file, indent=1)
         for line in module.summary(rows) if hasattr(module, "summary") else ():
             print(f"  {line}")
         print()
     print("(2.0x behind a name: it takes twice numlift's time)")
     print(f"missed: {', '.join(missed) if missed else 'none'}")
-    if options.json:
-        with open(options.json, "w") as file:
-            json.dump(results, file, indent=1)
 
 
 if __name__ == "__main__":

@@ -76,7 +76,7 @@ class _Worker:
         self.errors = (self.errors + data)[-4096:]
 
 
-def _run_program(name, sizes, timed, names, budget):
+def run_program(name, sizes, timed, names, budget):
     """The rows of a program. A peer that hangs or takes the process down is left out of a second try."""
     names, notes = list(names), []
     while True:
@@ -120,6 +120,7 @@ def best_peer(row):
 
 
 def run(quick, only=None, sizes=None):
+    """The rows, one by one."""
     programs = all_programs()
     unknown = set(only or ()) - set(programs) | set(sizes or ()) - set(SIZES)
     if unknown:
@@ -128,14 +129,12 @@ def run(quick, only=None, sizes=None):
     checked = [size for size in SIZES if size in timed or not quick or size == "small"]
     names = [name for name in peers.NAMES if not (quick and name == "numba parallel")]
     names = [name for name in names if name not in _MODULES or importlib.util.find_spec(_MODULES[name])]
-    rows = []
     for name in only or programs:
         _progress(name)
-        found = _run_program(name, checked, timed, names, 1.0 if quick else 4.0)
+        found = run_program(name, checked, timed, names, 1.0 if quick else 4.0)
+        _progress("")
         # Sizes that are checked and not timed have a row where something is wrong.
-        rows += [_finish(name, programs[name], row) for row in found if row["timed"] or "failure" in row]
-    _progress("")
-    return rows
+        yield from (_finish(name, programs[name], row) for row in found if row["timed"] or "failure" in row)
 
 
 def _progress(name):
