@@ -236,7 +236,7 @@ Sym class_of_either(bool same, const Sym& a, const Sym& b, Sym result) {
   for (const auto& [one, other] : {std::pair(a, b), std::pair(b, a)}) {
     if (!is_either(one) || is_wide_numpy(other, as<ScalarValue>(one).type.dtype)) continue;
     if (!same || result->kind != SymKind::kScalar)
-      throw_break("loop_state", "a number that may be Python's or NumPy's, by the iteration");
+      refuse_loop("a number that may be Python's or NumPy's, by the iteration");
     as<ScalarValue>(result).either = true;
   }
   return result;

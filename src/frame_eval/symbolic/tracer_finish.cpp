@@ -207,7 +207,7 @@ class RecipeBuilder {
       case SymKind::kArray: {
         const auto& array = static_cast<const ArrayValue&>(value);
         if (array.storage->may_alias)
-          throw_break("loop_state", "an array is handed out that may be another one, by the path");
+          refuse_loop("an array is handed out that may be another one, by the path");
         const uint32_t index = output(tracer_.read(array));
         (*nodes_)[index].read_only = array.read_only;
         if (!array.chain.empty()) (*nodes_)[index].strides = array.strides;
@@ -216,7 +216,7 @@ class RecipeBuilder {
       case SymKind::kScalar:
         if (outside) return source(value);
         if (static_cast<const ScalarValue&>(value).either)
-          throw_break("loop_state", "a number is handed out whose class depends on a loop");
+          refuse_loop("a number is handed out whose class depends on a loop");
         return output(static_cast<const ScalarValue&>(value).node);
       case SymKind::kSize:
         if (outside) return source(value);
