@@ -4,12 +4,14 @@
 #include <vector>
 
 #include "emit_function.h"
+#include "numlift/codegen/compile.h"
 
 namespace numlift::codegen::cpu {
 
 class FlowEmitter {
  public:
-  explicit FlowEmitter(FunctionEmitter& function) : f_(function), b_(function.builder()) {}
+  FlowEmitter(FunctionEmitter& function, LoopChecks checks)
+      : f_(function), b_(function.builder()), loop_checks_(checks) {}
 
   // At the start of the code proper.
   void begin();
@@ -36,19 +38,33 @@ class FlowEmitter {
     llvm::BasicBlock* head = nullptr;    // loop
     llvm::BasicBlock* next = nullptr;    // loop: on to the next iteration
     llvm::AllocaInst* index = nullptr;   // loop
-    bool polls = false;
+    bool polls = false;                  // at its back edge
   };
 
   llvm::BasicBlock* new_block(const char* name);
   llvm::Value* load_scalar(BufferId id, DType dtype);
   void set_symbol(SymbolId id, llvm::Value* value);
+  // Where a counted loop begins its next chunk of iterations, if any are left.
+  void emit_chunks(const Region& region, llvm::AllocaInst* chunk_end, llvm::Value* trips,
+                   llvm::BasicBlock* more);
+  void find_scalar_loops();
+  void prepare_polls();
+  // Looks at the clock: the number of back edges until the next look.
+  llvm::Value* look_at_clock();
   void emit_poll();
+  // Leaves when a value of the present loop was not finite.
+  void leave_if_suspicious();
 
   FunctionEmitter& f_;
   llvm::IRBuilder<>& b_;
   std::vector<Region> open_;
   llvm::BasicBlock* restart_ = nullptr;
   llvm::BasicBlock* interrupted_ = nullptr;
+  llvm::BasicBlock* suspicious_ = nullptr;
+  LoopChecks loop_checks_;
+  llvm::AllocaInst* sum_ = nullptr;  // of what scalar code in loops tests
+  int loop_depth_ = 0;
+  std::vector<NodeId> scalar_loops_;  // that hold nothing but scalar code
   llvm::AllocaInst* polls_left_ = nullptr;  // back edges until the next look at the clock
   llvm::AllocaInst* poll_state_ = nullptr;
 };
