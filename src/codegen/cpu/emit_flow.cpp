@@ -95,41 +95,55 @@ void FlowEmitter::emit(const LoopStep& step) {
     f_.checks().sum_up_in(sum_);
   }
   llvm::Value* trips = step.trips ? f_.size(*step.trips) : nullptr;
-  Region region;
-  region.node = step.node;
-  region.index = make_slot(0);
-  region.head = new_block("loop");
-  region.next = new_block("loop.next");
-  region.done = new_block("loop.done");
-  auto* body = new_block("loop.body");
-  b_.CreateStore(b_.getInt64(0), region.index);
-  b_.CreateBr(region.head);
-  b_.SetInsertPoint(region.head);
-  llvm::Value* index = b_.CreateLoad(b_.getInt64Ty(), region.index);
   const bool is_chunked = step.polls && trips != nullptr &&
                           std::find(scalar_loops_.begin(), scalar_loops_.end(), step.node) !=
                               scalar_loops_.end();
+  Region region;
+  region.node = step.node;
+  region.index = make_slot(0);
   region.polls = step.polls && !is_chunked;
-  if (is_chunked) {
-    // A loop around the loop looks at the clock: LLVM can do more with an inner one that does not.
-    prepare_polls();
-    llvm::AllocaInst* end = make_slot(0);
-    llvm::IRBuilder<> before(region.head->getSinglePredecessor()->getTerminator());
-    before.CreateStore(before.CreateBinaryIntrinsic(llvm::Intrinsic::smin,
-                                                    before.getInt64(kFirstScalarChunk), trips),
-                       end);
-    auto* turn = new_block("loop.turn");
-    b_.CreateCondBr(b_.CreateICmpSLT(index, b_.CreateLoad(b_.getInt64Ty(), end)), body, turn);
-    b_.SetInsertPoint(turn);
-    emit_chunks(region, end, trips, region.head);
-  } else if (trips != nullptr) {
-    b_.CreateCondBr(b_.CreateICmpSLT(index, trips), body, region.done);
-  } else {
+  region.next = new_block("loop.next");
+  region.done = new_block("loop.done");
+  b_.CreateStore(b_.getInt64(0), region.index);
+  llvm::Value* end = is_chunked ? begin_chunks(region, trips) : trips;
+  region.head = new_block("loop");
+  auto* body = new_block("loop.body");
+  b_.CreateBr(region.head);
+  b_.SetInsertPoint(region.head);
+  llvm::Value* index = b_.CreateLoad(b_.getInt64Ty(), region.index);
+  if (end != nullptr)
+    b_.CreateCondBr(b_.CreateICmpSLT(index, end), body,
+                    is_chunked ? region.pause : region.done);
+  else
     b_.CreateBr(body);
-  }
   b_.SetInsertPoint(body);
   set_symbol(step.counter, index);
   open_.push_back(region);
+}
+
+// A loop around the loop looks at the clock: LLVM can do more with one that does not. The end of a
+// chunk of iterations; the builder stands where it begins.
+llvm::Value* FlowEmitter::begin_chunks(Region& region, llvm::Value* trips) {
+  prepare_polls();
+  llvm::AllocaInst* count = make_slot(0);
+  b_.CreateStore(b_.getInt64(kFirstScalarChunk), count);
+  auto* chunks = new_block("chunks");
+  auto* chunk = new_block("chunk");
+  auto* look = new_block("chunk.poll");
+  region.pause = new_block("chunk.done");
+  b_.CreateBr(chunks);
+  b_.SetInsertPoint(region.pause);
+  llvm::Value* index = b_.CreateLoad(b_.getInt64Ty(), region.index);
+  b_.CreateCondBr(b_.CreateICmpSLT(index, trips), look, region.done);
+  b_.SetInsertPoint(look);
+  b_.CreateStore(look_at_clock(), count);
+  b_.CreateBr(chunks);
+  b_.SetInsertPoint(chunks);
+  index = b_.CreateLoad(b_.getInt64Ty(), region.index);
+  b_.CreateCondBr(b_.CreateICmpSLT(index, trips), chunk, region.done);
+  b_.SetInsertPoint(chunk);
+  llvm::Value* end = b_.CreateNSWAdd(index, b_.CreateLoad(b_.getInt64Ty(), count));
+  return b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, end, trips);
 }
 
 void FlowEmitter::emit(const IfStep& step) {
@@ -255,17 +269,6 @@ void FlowEmitter::emit_poll() {
   b_.CreateStore(look_at_clock(), polls_left_);
   b_.CreateBr(go_on);
   b_.SetInsertPoint(go_on);
-}
-
-void FlowEmitter::emit_chunks(const Region& region, llvm::AllocaInst* chunk_end,
-                              llvm::Value* trips, llvm::BasicBlock* more) {
-  llvm::Value* index = b_.CreateLoad(b_.getInt64Ty(), region.index);
-  auto* look = new_block("chunk");
-  b_.CreateCondBr(b_.CreateICmpSLT(index, trips), look, region.done);
-  b_.SetInsertPoint(look);
-  llvm::Value* end = b_.CreateNSWAdd(index, look_at_clock());
-  b_.CreateStore(b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, end, trips), chunk_end);
-  b_.CreateBr(more);
 }
 
 }  // namespace numlift::codegen::cpu

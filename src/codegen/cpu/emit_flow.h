@@ -37,6 +37,7 @@ class FlowEmitter {
     llvm::BasicBlock* other = nullptr;   // if: the other arm, until it begins
     llvm::BasicBlock* head = nullptr;    // loop
     llvm::BasicBlock* next = nullptr;    // loop: on to the next iteration
+    llvm::BasicBlock* pause = nullptr;   // loop in chunks: a chunk is done
     llvm::AllocaInst* index = nullptr;   // loop
     bool polls = false;                  // at its back edge
   };
@@ -44,9 +45,7 @@ class FlowEmitter {
   llvm::BasicBlock* new_block(const char* name);
   llvm::Value* load_scalar(BufferId id, DType dtype);
   void set_symbol(SymbolId id, llvm::Value* value);
-  // Where a counted loop begins its next chunk of iterations, if any are left.
-  void emit_chunks(const Region& region, llvm::AllocaInst* chunk_end, llvm::Value* trips,
-                   llvm::BasicBlock* more);
+  llvm::Value* begin_chunks(Region& region, llvm::Value* trips);
   void find_scalar_loops();
   void prepare_polls();
   // Looks at the clock: the number of back edges until the next look.
