@@ -94,7 +94,9 @@ bool Regions::wants_any(const Frame& frame) const {
 
 bool Regions::wants_while(const Frame& frame, size_t head) const {
   const LoopFacts::Place place{frame.bytecode.get(), head};
-  return facts_.wanted.contains(place) && !is_refused(place);
+  const Context* const context = context_of(frame);
+  const bool is_inside = context != nullptr && context->head == head;
+  return !is_inside && facts_.wanted.contains(place) && !is_refused(place);
 }
 
 void Regions::want_while(const Frame& frame, size_t head) {
