@@ -207,6 +207,11 @@ void FlowEmitter::emit(const JumpStep& step) {
   const auto target = std::find_if(open_.begin(), open_.end(),
                                    [&](const Region& region) { return region.node == step.target; });
   NUMLIFT_CHECK(target != open_.end(), "a jump to %{}, which is not open", index_of(step.target));
+  // Out of all loops, past the end of the outermost?
+  const auto is_loop = [](const Region& region) { return region.head != nullptr; };
+  if (std::find_if(open_.begin(), target, is_loop) == target && !is_loop(*target) &&
+      std::any_of(target, open_.end(), is_loop))
+    leave_if_suspicious();
   b_.CreateBr(step.again ? target->next : target->done);
   b_.SetInsertPoint(new_block("dead"));  // what follows in the region is never reached
 }

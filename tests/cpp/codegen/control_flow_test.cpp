@@ -285,6 +285,34 @@ return %18
   EXPECT_EQ(run(given).outputs[0].get<int64_t>({}), 2);
 }
 
+// y overflows; the loop is left past its end.
+TEST_F(ControlFlow, ConditionsCountWhereverALoopIsLeft) {
+  compile(R"(graph left(1 inputs)
+symbols: s0 = dim(0, 0) ~8, s1 = run ~0
+%0: f64[s0] = placeholder() {input=0, strides=[8]}
+%1: f64[] = empty()
+%2: py.f64 = constant() {value=1e200}
+%3: f64[] = store(%1, %2)
+%4: effect = block()
+%5: effect = loop() {counter=s1, trips=s0}
+%6: f64[] = multiply(%1, %2) {fp=7}
+%7: f64[] = store(%1, %6)
+%8: py.i64 = size_value() {value=s1}
+%9: py.i64 = constant() {value=3}
+%10: py.b8 = equal(%8, %9)
+%11: effect = if(%10)
+%12: effect = break(%4)
+%13: effect = end(%11)
+%14: effect = end(%5)
+%15: effect = end(%4)
+%16: f64() = positive(%7)
+return %16
+)");
+  EXPECT_EQ(run(inputs({0})).exit_code, 0);
+  EXPECT_EQ(run(inputs({1})).exit_code, 1);
+  EXPECT_EQ(run(inputs({5})).exit_code, 1) << "left by the break";
+}
+
 // State arrays: x, y = y, x + y; temporaries of each iteration share no life with them.
 TEST_F(ControlFlow, ArraysAsState) {
   compile(R"(graph arrays(2 inputs)
