@@ -22,8 +22,7 @@ AliasScopes::AliasScopes(const Program& program, llvm::LLVMContext& context)
   for (size_t i = 0; i < program.buffers.size(); ++i) {
     const Buffer& buffer = program.buffers[i];
     const bool is_own = buffer.kind == Buffer::Kind::kInput ||
-                        buffer.kind == Buffer::Kind::kArray ||
-                        buffer.kind == Buffer::Kind::kScalar;
+                        buffer.kind == Buffer::Kind::kArray || buffer.kind == Buffer::Kind::kScalar;
     if (!is_own && buffer.kind != Buffer::Kind::kTemp) continue;
     if (buffer.kind == Buffer::Kind::kTemp) {
       const auto [known, is_new] = by_slot.emplace(buffer.slot, scopes.size());

@@ -45,12 +45,11 @@ void FlowEmitter::find_scalar_loops() {
   std::vector<NodeId> open;  // kNoNode: no scalar loop
   for (const Step& step : f_.program().steps) {
     const auto* nest = std::get_if<NestStep>(&step);
-    const bool is_scalar =
-        nest != nullptr ? nest->is_inline && nest->nest.loops.empty()
-                        : !std::holds_alternative<ExternStep>(step) &&
-                              !std::holds_alternative<NumpyLoopStep>(step) &&
-                              !std::holds_alternative<AllocateStep>(step) &&
-                              !std::holds_alternative<LoopStep>(step);
+    const bool is_scalar = nest != nullptr ? nest->is_inline && nest->nest.loops.empty()
+                                           : !std::holds_alternative<ExternStep>(step) &&
+                                                 !std::holds_alternative<NumpyLoopStep>(step) &&
+                                                 !std::holds_alternative<AllocateStep>(step) &&
+                                                 !std::holds_alternative<LoopStep>(step);
     if (!is_scalar) std::fill(open.begin(), open.end(), kNoNode);
     if (const auto* loop = std::get_if<LoopStep>(&step)) {
       open.push_back(loop->node);
@@ -90,14 +89,21 @@ llvm::Value* FlowEmitter::finish() {
 
 void FlowEmitter::emit(const LoopStep& step) {
   if (loop_depth_++ == 0 && loop_checks_ == LoopChecks::kOnce) {
-    if (sum_ == nullptr) sum_ = entry_alloca(b_, b_.getDoubleTy());
-    b_.CreateStore(llvm::ConstantFP::get(b_.getDoubleTy(), 0.0), sum_);
-    f_.checks().sum_up_in(sum_);
+    llvm::Constant* zero = llvm::ConstantFP::get(b_.getDoubleTy(), 0.0);
+    if (sum_ == nullptr) {
+      sum_ = entry_alloca(b_, b_.getDoubleTy());
+      llvm::AllocaInst* hidden = entry_alloca(b_, b_.getDoubleTy());
+      llvm::IRBuilder<> at(hidden->getNextNode());
+      at.CreateStore(zero, hidden);
+      hidden_zero_ = at.CreateLoad(b_.getDoubleTy(), hidden, /*isVolatile=*/true);
+    }
+    b_.CreateStore(zero, sum_);
+    f_.checks().sum_up_in(sum_, hidden_zero_);
   }
   llvm::Value* trips = step.trips ? f_.size(*step.trips) : nullptr;
-  const bool is_chunked = step.polls && trips != nullptr &&
-                          std::find(scalar_loops_.begin(), scalar_loops_.end(), step.node) !=
-                              scalar_loops_.end();
+  const bool is_chunked =
+      step.polls && trips != nullptr &&
+      std::find(scalar_loops_.begin(), scalar_loops_.end(), step.node) != scalar_loops_.end();
   Region region;
   region.node = step.node;
   region.index = make_slot(0);
@@ -112,8 +118,7 @@ void FlowEmitter::emit(const LoopStep& step) {
   b_.SetInsertPoint(region.head);
   llvm::Value* index = b_.CreateLoad(b_.getInt64Ty(), region.index);
   if (end != nullptr)
-    b_.CreateCondBr(b_.CreateICmpSLT(index, end), body,
-                    is_chunked ? region.pause : region.done);
+    b_.CreateCondBr(b_.CreateICmpSLT(index, end), body, is_chunked ? region.pause : region.done);
   else
     b_.CreateBr(body);
   b_.SetInsertPoint(body);
@@ -190,7 +195,7 @@ void FlowEmitter::emit(const EndStep&) {
   }
   b_.SetInsertPoint(region.done);
   if (region.head == nullptr || --loop_depth_ > 0) return;
-  f_.checks().sum_up_in(nullptr);
+  f_.checks().sum_up_in(nullptr, nullptr);
   leave_if_suspicious();
 }
 
@@ -204,8 +209,8 @@ void FlowEmitter::leave_if_suspicious() {
 }
 
 void FlowEmitter::emit(const JumpStep& step) {
-  const auto target = std::find_if(open_.begin(), open_.end(),
-                                   [&](const Region& region) { return region.node == step.target; });
+  const auto target = std::find_if(
+      open_.begin(), open_.end(), [&](const Region& region) { return region.node == step.target; });
   NUMLIFT_CHECK(target != open_.end(), "a jump to %{}, which is not open", index_of(step.target));
   // Out of all loops, past the end of the outermost?
   const auto is_loop = [](const Region& region) { return region.head != nullptr; };
@@ -228,8 +233,8 @@ void FlowEmitter::emit(const CheckStep& step) {
 }
 
 llvm::Value* FlowEmitter::load_scalar(BufferId id, DType dtype) {
-  llvm::Value* memory = b_.CreateAlignedLoad(memory_type(b_.getContext(), dtype), f_.buffer(id),
-                                             llvm::Align(1));
+  llvm::Value* memory =
+      b_.CreateAlignedLoad(memory_type(b_.getContext(), dtype), f_.buffer(id), llvm::Align(1));
   return from_memory(b_, memory, dtype);
 }
 
@@ -252,8 +257,8 @@ void FlowEmitter::prepare_polls() {
 
 llvm::Value* FlowEmitter::look_at_clock() {
   llvm::Type* pointer = b_.getPtrTy();
-  llvm::Value* next = b_.CreateCall(
-      f_.runtime("numlift_poll", b_.getInt64Ty(), {pointer, pointer}), {f_.frame(), poll_state_});
+  llvm::Value* next = b_.CreateCall(f_.runtime("numlift_poll", b_.getInt64Ty(), {pointer, pointer}),
+                                    {f_.frame(), poll_state_});
   auto* go_on = new_block("poll.again");
   b_.CreateCondBr(b_.CreateICmpSLE(next, b_.getInt64(0)), interrupted_, go_on,
                   llvm::MDBuilder(b_.getContext()).createBranchWeights(1, 1000));

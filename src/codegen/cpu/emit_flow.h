@@ -33,13 +33,13 @@ class FlowEmitter {
  private:
   struct Region {
     NodeId node = kNoNode;
-    llvm::BasicBlock* done = nullptr;    // behind its end
-    llvm::BasicBlock* other = nullptr;   // if: the other arm, until it begins
-    llvm::BasicBlock* head = nullptr;    // loop
-    llvm::BasicBlock* next = nullptr;    // loop: on to the next iteration
-    llvm::BasicBlock* pause = nullptr;   // loop in chunks: a chunk is done
-    llvm::AllocaInst* index = nullptr;   // loop
-    bool polls = false;                  // at its back edge
+    llvm::BasicBlock* done = nullptr;   // behind its end
+    llvm::BasicBlock* other = nullptr;  // if: the other arm, until it begins
+    llvm::BasicBlock* head = nullptr;   // loop
+    llvm::BasicBlock* next = nullptr;   // loop: on to the next iteration
+    llvm::BasicBlock* pause = nullptr;  // loop in chunks: a chunk is done
+    llvm::AllocaInst* index = nullptr;  // loop
+    bool polls = false;                 // at its back edge
   };
 
   llvm::BasicBlock* new_block(const char* name);
@@ -62,8 +62,9 @@ class FlowEmitter {
   llvm::BasicBlock* suspicious_ = nullptr;
   LoopChecks loop_checks_;
   llvm::AllocaInst* sum_ = nullptr;  // of what scalar code in loops tests
+  llvm::Value* hidden_zero_ = nullptr;
   int loop_depth_ = 0;
-  std::vector<NodeId> scalar_loops_;  // that hold nothing but scalar code
+  std::vector<NodeId> scalar_loops_;        // that hold nothing but scalar code
   llvm::AllocaInst* polls_left_ = nullptr;  // back edges until the next look at the clock
   llvm::AllocaInst* poll_state_ = nullptr;
 };

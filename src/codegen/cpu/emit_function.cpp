@@ -185,8 +185,7 @@ llvm::Value* FunctionEmitter::buffer(BufferId id) {
   } else {
     llvm::IRBuilder<>& b = is_changing(id) ? step_ : entry_;
     llvm::Value* address = b.CreateConstGEP1_32(b.getPtrTy(), frame_field(1), index);
-    llvm::LoadInst* load =
-        b.CreateLoad(b.getPtrTy(), address, "buffer" + std::to_string(index));
+    llvm::LoadInst* load = b.CreateLoad(b.getPtrTy(), address, "buffer" + std::to_string(index));
     if (aliases_) aliases_->tag_frame(load);
     pointer = load;
   }

@@ -143,11 +143,11 @@ LaneValue NestEmitter::emit_load(const Value& v) {
     address = byte_offset(b_, address,
                           b_.getInt64(static_cast<uint64_t>(-item_bytes * (int64_t{lanes} - 1))));
   llvm::Type* type = with_lanes(element, pair ? 2 * lanes : lanes);
-  llvm::Instruction* loaded =
-      lanes_.mask ? static_cast<llvm::Instruction*>(
-                        b_.CreateMaskedLoad(type, address, kUnaligned, part_mask(pair, backward),
-                                            llvm::Constant::getNullValue(type)))
-                  : b_.CreateAlignedLoad(type, address, kUnaligned);
+  llvm::Instruction* loaded = lanes_.mask
+                                  ? static_cast<llvm::Instruction*>(b_.CreateMaskedLoad(
+                                        type, address, kUnaligned, part_mask(pair, backward),
+                                        llvm::Constant::getNullValue(type)))
+                                  : b_.CreateAlignedLoad(type, address, kUnaligned);
   f_.tag(loaded, v.access.buffer);
   const auto finish = [&](llvm::Value* part) {
     if (backward) part = reversed(b_, part);

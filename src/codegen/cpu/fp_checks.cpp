@@ -250,23 +250,26 @@ bool FpChecks::can_sum_up() const {
          std::all_of(must_.begin(), must_.end(), is_scalar);
 }
 
-// sum += x * 0 for all x: neither branches nor keeps anything for a cold block. (The sum may be
-// reordered, so that loops can be vectorised.)
+// sum += x * 0 for all x: neither branches nor keeps anything for a cold block. The sum may be
+// reordered, so that loops can be vectorised. The products may not, and their zero is a secret: of
+// (y * 1e200) * 0 LLVM would make y * 0.
 void FpChecks::sum_up() {
   llvm::Value* bad = nullptr;
   for (llvm::Value* mask : must_) bad = either(builder_, bad, mask);
   if (bad) restart_if(bad);
   llvm::IRBuilder<>::FastMathFlagGuard guard(builder_);
-  llvm::FastMathFlags flags;
-  flags.setAllowReassoc();
-  flags.setAllowContract();
-  flags.setNoSignedZeros();
-  builder_.setFastMathFlags(flags);
+  llvm::FastMathFlags product_flags, sum_flags;
+  product_flags.setAllowContract();
+  sum_flags.setAllowContract();
+  sum_flags.setAllowReassoc();
   llvm::Value* sum = nullptr;
   for (llvm::Value* value : tested_) {
-    llvm::Value* zero = builder_.CreateFMul(value, llvm::ConstantFP::get(value->getType(), 0.0));
-    if (!zero->getType()->isDoubleTy()) zero = builder_.CreateFPExt(zero, builder_.getDoubleTy());
-    sum = sum ? builder_.CreateFAdd(sum, zero) : zero;
+    builder_.setFastMathFlags(product_flags);
+    if (!value->getType()->isDoubleTy())
+      value = builder_.CreateFPExt(value, builder_.getDoubleTy());
+    llvm::Value* product = builder_.CreateFMul(value, zero_);
+    builder_.setFastMathFlags(sum_flags);
+    sum = sum ? builder_.CreateFAdd(sum, product) : product;
   }
   if (sum)
     builder_.CreateStore(

@@ -62,8 +62,8 @@ class ControlFlow : public ::testing::Test {
       }
       if (!precise_)
         precise_ = codegen::emit_native(compiled_->program, false, codegen::LoopChecks::kPrecise);
-      result = TestHost(compiled_->program, precise_->function(), inputs.symbols, inputs.arrays)
-                   .run();
+      result =
+          TestHost(compiled_->program, precise_->function(), inputs.symbols, inputs.arrays).run();
     }
     EXPECT_TRUE(result.guards_intact) << text_;
     return result;
@@ -210,7 +210,8 @@ return %20, %21
   for (int64_t n : {0, 1, 2, 9, 50}) expect_like_evaluator(inputs({n}, 3));
 }
 
-// i, j = 0, 1; while True: if i >= n: break; i, j = j, i + j; if x[i % 4] > 1.5: continue; count += 1
+// i, j = 0, 1; while True: if i >= n: break; i, j = j, i + j; if x[i % 4] > 1.5: continue; count +=
+// 1
 TEST_F(ControlFlow, EndlessLoopWithAssignBreakAndContinue) {
   compile(R"(graph endless(1 inputs)
 symbols: s0 = dim(0, 0) ~8, s1 = run ~0, s2 = run ~0, s3 = run ~1
@@ -455,6 +456,10 @@ TEST_F(ControlFlow, RandomRegionsRunLikeEvaluator) {
   for (uint32_t seed = from; seed < from + count; ++seed) {
     SCOPED_TRACE(fmt::format("seed {}", seed));
     RandomRegions made = make_random_regions(seed, 40);
+    const auto& nodes = made.settled.nodes();
+    if (std::none_of(nodes.begin(), nodes.end(),
+                     [](const Node& node) { return begins_region(node.op); }))
+      continue;  // nothing was settled
     SCOPED_TRACE(graph_text(made.settled));
     compile(std::move(made.settled));
     expect_like_evaluator({made.symbols, made.inputs});
