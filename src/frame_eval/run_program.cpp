@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "numlift/codegen/compile.h"
 #include "numlift/numpy_shim/allocator.h"
 #include "numlift/numpy_shim/errstate.h"
 #include "numlift/numpy_shim/numpy.h"
@@ -243,7 +244,9 @@ Outcome ProgramHost::run_direct(PyObject* const* slots, int64_t* symbols, PyObje
   buffers[b] = block;
   // Such a program calls back for the GIL alone, which needs no context.
   codegen::ProgramFrame native{symbols, buffers, scalars, nullptr, &kHostCallbacks};
-  const auto exit = static_cast<codegen::ExitCode>(function_(&native));
+  auto exit = static_cast<codegen::ExitCode>(function_(&native));
+  if (exit == codegen::ExitCode::kSuspicious)
+    exit = static_cast<codegen::ExitCode>(precise_function()(&native));
   if (exit != codegen::ExitCode::kReturn) {
     numpy_shim::pool_free(block);
     return exit == codegen::ExitCode::kRestart ? Outcome::kRestart : Outcome::kError;
@@ -257,6 +260,13 @@ Outcome ProgramHost::run_direct(PyObject* const* slots, int64_t* symbols, PyObje
     *result = nullptr;
     return Outcome::kError;
   }
+}
+
+codegen::ProgramFunction ProgramHost::precise_function() const {
+  const std::lock_guard<std::mutex> lock(precise_->mutex);
+  if (precise_->code == nullptr)
+    precise_->code = codegen::emit_native(program_, false, codegen::LoopChecks::kPrecise);
+  return precise_->code->function();
 }
 
 bool ProgramHost::prepare(RunFrame* frame) const {
@@ -409,7 +419,11 @@ Outcome ProgramHost::run(const guards::CallInputs& call, PyObject* const* slots,
     if (!prepare(&frame)) return Outcome::kRestart;
     save_undo_inputs(&frame);
     codegen::ProgramFrame native{symbols, frame.buffers, frame.scalars, &frame, &kHostCallbacks};
-    const auto exit = static_cast<codegen::ExitCode>(function_(&native));
+    auto exit = static_cast<codegen::ExitCode>(function_(&native));
+    if (exit == codegen::ExitCode::kSuspicious) {
+      frame.restore();
+      exit = static_cast<codegen::ExitCode>(precise_function()(&native));
+    }
     if (frame.failure) std::rethrow_exception(frame.failure);
     if (exit == codegen::ExitCode::kRestart) {
       PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;

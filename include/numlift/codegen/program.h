@@ -16,8 +16,10 @@ namespace numlift::codegen {
 
 // How a run ended. After kRestart nothing that the program wrote may be seen: the host undoes
 // visible stores, and the call runs in CPython from its start. After kInterrupted (poll() said so)
-// the arrays keep what the loop has stored so far.
-enum class ExitCode : int32_t { kReturn = 0, kRestart = 1, kInterrupted = 2 };
+// the arrays keep what the loop has stored so far. kSuspicious: a loop met a NaN or an infinity,
+// and only code with NativeCode's precise checks can tell whether NumPy would warn; as kRestart,
+// but the precise code runs next.
+enum class ExitCode : int32_t { kReturn = 0, kRestart = 1, kInterrupted = 2, kSuspicious = 3 };
 
 // Larger scratch of an iteration is allocated by the code that needs it, which is never inline.
 inline constexpr int64_t kMostPrivateStackBytes = 16 * 1024;

@@ -10,6 +10,13 @@
 
 namespace numlift::codegen::cpu {
 
+namespace {
+
+// Iterations of scalar code before the first look at the clock: some microseconds.
+constexpr int64_t kFirstScalarChunk = 1024;
+
+}  // namespace
+
 llvm::BasicBlock* FlowEmitter::new_block(const char* name) {
   return llvm::BasicBlock::Create(b_.getContext(), name, f_.function());
 }
@@ -24,11 +31,34 @@ llvm::AllocaInst* FlowEmitter::make_slot(int64_t value) {
 void FlowEmitter::begin() {
   restart_ = new_block("restart");
   interrupted_ = new_block("interrupted");
+  suspicious_ = new_block("suspicious");
   f_.checks().leave_at(restart_);
+  find_scalar_loops();
   const std::vector<Symbol>& symbols = f_.program().graph.symbols;
   for (uint32_t i = 0; i < symbols.size(); ++i) {
     if (symbols[i].kind != SymbolKind::kRun) continue;
     b_.CreateStore(b_.getInt64(0), f_.symbol_slot(SymbolId{i}));
+  }
+}
+
+void FlowEmitter::find_scalar_loops() {
+  std::vector<NodeId> open;  // kNoNode: no scalar loop
+  for (const Step& step : f_.program().steps) {
+    const auto* nest = std::get_if<NestStep>(&step);
+    const bool is_scalar = nest != nullptr ? nest->is_inline && nest->nest.loops.empty()
+                                           : !std::holds_alternative<ExternStep>(step) &&
+                                                 !std::holds_alternative<NumpyLoopStep>(step) &&
+                                                 !std::holds_alternative<AllocateStep>(step) &&
+                                                 !std::holds_alternative<LoopStep>(step);
+    if (!is_scalar) std::fill(open.begin(), open.end(), kNoNode);
+    if (const auto* loop = std::get_if<LoopStep>(&step)) {
+      open.push_back(loop->node);
+    } else if (std::holds_alternative<IfStep>(step) || std::holds_alternative<BlockStep>(step)) {
+      open.push_back(kNoNode);
+    } else if (std::holds_alternative<EndStep>(step)) {
+      if (open.back() != kNoNode) scalar_loops_.push_back(open.back());
+      open.pop_back();
+    }
   }
 }
 
@@ -39,7 +69,8 @@ llvm::Value* FlowEmitter::finish() {
       {ExitCode::kReturn, b_.GetInsertBlock()}};
   b_.CreateBr(stop);
   for (const auto& [block, code] :
-       {std::pair{restart_, ExitCode::kRestart}, std::pair{interrupted_, ExitCode::kInterrupted}}) {
+       {std::pair{restart_, ExitCode::kRestart}, std::pair{interrupted_, ExitCode::kInterrupted},
+        std::pair{suspicious_, ExitCode::kSuspicious}}) {
     if (llvm::pred_empty(block)) {
       block->eraseFromParent();
       continue;
@@ -57,26 +88,67 @@ llvm::Value* FlowEmitter::finish() {
 }
 
 void FlowEmitter::emit(const LoopStep& step) {
+  if (loop_depth_++ == 0 && loop_checks_ == LoopChecks::kOnce) {
+    llvm::Constant* zero = llvm::ConstantFP::get(b_.getDoubleTy(), 0.0);
+    if (sum_ == nullptr) {
+      sum_ = entry_alloca(b_, b_.getDoubleTy());
+      llvm::AllocaInst* hidden = entry_alloca(b_, b_.getDoubleTy());
+      llvm::IRBuilder<> at(hidden->getNextNode());
+      at.CreateStore(zero, hidden);
+      hidden_zero_ = at.CreateLoad(b_.getDoubleTy(), hidden, /*isVolatile=*/true);
+    }
+    b_.CreateStore(zero, sum_);
+    f_.checks().sum_up_in(sum_, hidden_zero_);
+  }
   llvm::Value* trips = step.trips ? f_.size(*step.trips) : nullptr;
+  const bool is_chunked =
+      step.polls && trips != nullptr &&
+      std::find(scalar_loops_.begin(), scalar_loops_.end(), step.node) != scalar_loops_.end();
   Region region;
   region.node = step.node;
   region.index = make_slot(0);
-  region.polls = step.polls;
-  region.head = new_block("loop");
+  region.polls = step.polls && !is_chunked;
   region.next = new_block("loop.next");
   region.done = new_block("loop.done");
-  auto* body = new_block("loop.body");
   b_.CreateStore(b_.getInt64(0), region.index);
+  llvm::Value* end = is_chunked ? begin_chunks(region, trips) : trips;
+  region.head = new_block("loop");
+  auto* body = new_block("loop.body");
   b_.CreateBr(region.head);
   b_.SetInsertPoint(region.head);
   llvm::Value* index = b_.CreateLoad(b_.getInt64Ty(), region.index);
-  if (trips != nullptr)
-    b_.CreateCondBr(b_.CreateICmpSLT(index, trips), body, region.done);
+  if (end != nullptr)
+    b_.CreateCondBr(b_.CreateICmpSLT(index, end), body, is_chunked ? region.pause : region.done);
   else
     b_.CreateBr(body);
   b_.SetInsertPoint(body);
   set_symbol(step.counter, index);
   open_.push_back(region);
+}
+
+// A loop around the loop looks at the clock: LLVM can do more with one that does not. The end of a
+// chunk of iterations; the builder stands where it begins.
+llvm::Value* FlowEmitter::begin_chunks(Region& region, llvm::Value* trips) {
+  prepare_polls();
+  llvm::AllocaInst* count = make_slot(0);
+  b_.CreateStore(b_.getInt64(kFirstScalarChunk), count);
+  auto* chunks = new_block("chunks");
+  auto* chunk = new_block("chunk");
+  auto* look = new_block("chunk.poll");
+  region.pause = new_block("chunk.done");
+  b_.CreateBr(chunks);
+  b_.SetInsertPoint(region.pause);
+  llvm::Value* index = b_.CreateLoad(b_.getInt64Ty(), region.index);
+  b_.CreateCondBr(b_.CreateICmpSLT(index, trips), look, region.done);
+  b_.SetInsertPoint(look);
+  b_.CreateStore(look_at_clock(), count);
+  b_.CreateBr(chunks);
+  b_.SetInsertPoint(chunks);
+  index = b_.CreateLoad(b_.getInt64Ty(), region.index);
+  b_.CreateCondBr(b_.CreateICmpSLT(index, trips), chunk, region.done);
+  b_.SetInsertPoint(chunk);
+  llvm::Value* end = b_.CreateNSWAdd(index, b_.CreateLoad(b_.getInt64Ty(), count));
+  return b_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, end, trips);
 }
 
 void FlowEmitter::emit(const IfStep& step) {
@@ -122,12 +194,29 @@ void FlowEmitter::emit(const EndStep&) {
     }
   }
   b_.SetInsertPoint(region.done);
+  if (region.head == nullptr || --loop_depth_ > 0) return;
+  f_.checks().sum_up_in(nullptr, nullptr);
+  leave_if_suspicious();
+}
+
+void FlowEmitter::leave_if_suspicious() {
+  if (loop_checks_ != LoopChecks::kOnce) return;
+  auto* go_on = new_block("finite");
+  llvm::Value* sum = b_.CreateLoad(b_.getDoubleTy(), sum_);
+  b_.CreateCondBr(is_nan(b_, sum), suspicious_, go_on,
+                  llvm::MDBuilder(b_.getContext()).createBranchWeights(1, 1000));
+  b_.SetInsertPoint(go_on);
 }
 
 void FlowEmitter::emit(const JumpStep& step) {
-  const auto target = std::find_if(open_.begin(), open_.end(),
-                                   [&](const Region& region) { return region.node == step.target; });
+  const auto target = std::find_if(
+      open_.begin(), open_.end(), [&](const Region& region) { return region.node == step.target; });
   NUMLIFT_CHECK(target != open_.end(), "a jump to %{}, which is not open", index_of(step.target));
+  // Out of all loops, past the end of the outermost?
+  const auto is_loop = [](const Region& region) { return region.head != nullptr; };
+  if (std::find_if(open_.begin(), target, is_loop) == target && !is_loop(*target) &&
+      std::any_of(target, open_.end(), is_loop))
+    leave_if_suspicious();
   b_.CreateBr(step.again ? target->next : target->done);
   b_.SetInsertPoint(new_block("dead"));  // what follows in the region is never reached
 }
@@ -144,8 +233,8 @@ void FlowEmitter::emit(const CheckStep& step) {
 }
 
 llvm::Value* FlowEmitter::load_scalar(BufferId id, DType dtype) {
-  llvm::Value* memory = b_.CreateAlignedLoad(memory_type(b_.getContext(), dtype), f_.buffer(id),
-                                             llvm::Align(1));
+  llvm::Value* memory =
+      b_.CreateAlignedLoad(memory_type(b_.getContext(), dtype), f_.buffer(id), llvm::Align(1));
   return from_memory(b_, memory, dtype);
 }
 
@@ -157,28 +246,38 @@ void FlowEmitter::set_symbol(SymbolId id, llvm::Value* value) {
   b_.CreateStore(value, b_.CreateConstGEP1_64(b_.getInt64Ty(), f_.frame_field(0), index));
 }
 
+void FlowEmitter::prepare_polls() {
+  if (polls_left_ != nullptr) return;
+  polls_left_ = make_slot(1);
+  poll_state_ = entry_alloca(b_, b_.getInt8Ty(), sizeof(PollState));
+  poll_state_->setAlignment(llvm::Align(alignof(PollState)));
+  llvm::IRBuilder<> at(poll_state_->getNextNode());
+  at.CreateMemSet(poll_state_, at.getInt8(0), sizeof(PollState), llvm::Align(8));
+}
+
+llvm::Value* FlowEmitter::look_at_clock() {
+  llvm::Type* pointer = b_.getPtrTy();
+  llvm::Value* next = b_.CreateCall(f_.runtime("numlift_poll", b_.getInt64Ty(), {pointer, pointer}),
+                                    {f_.frame(), poll_state_});
+  auto* go_on = new_block("poll.again");
+  b_.CreateCondBr(b_.CreateICmpSLE(next, b_.getInt64(0)), interrupted_, go_on,
+                  llvm::MDBuilder(b_.getContext()).createBranchWeights(1, 1000));
+  b_.SetInsertPoint(go_on);
+  leave_if_suspicious();  // a NaN may keep the loop from ending
+  return next;
+}
+
 void FlowEmitter::emit_poll() {
-  if (polls_left_ == nullptr) {
-    polls_left_ = make_slot(1);
-    poll_state_ = entry_alloca(b_, b_.getInt8Ty(), sizeof(PollState));
-    poll_state_->setAlignment(llvm::Align(alignof(PollState)));
-    llvm::IRBuilder<> at(poll_state_->getNextNode());
-    at.CreateMemSet(poll_state_, at.getInt8(0), sizeof(PollState), llvm::Align(8));
-  }
-  llvm::MDBuilder weights(b_.getContext());
+  prepare_polls();
   auto* look = new_block("poll");
   auto* go_on = new_block("poll.done");
   llvm::Value* left = b_.CreateNSWSub(b_.CreateLoad(b_.getInt64Ty(), polls_left_), b_.getInt64(1));
   b_.CreateStore(left, polls_left_);
   b_.CreateCondBr(b_.CreateICmpSLE(left, b_.getInt64(0)), look, go_on,
-                  weights.createBranchWeights(1, 1000));
+                  llvm::MDBuilder(b_.getContext()).createBranchWeights(1, 1000));
   b_.SetInsertPoint(look);
-  llvm::Type* pointer = b_.getPtrTy();
-  llvm::Value* next = b_.CreateCall(
-      f_.runtime("numlift_poll", b_.getInt64Ty(), {pointer, pointer}), {f_.frame(), poll_state_});
-  b_.CreateStore(next, polls_left_);
-  b_.CreateCondBr(b_.CreateICmpSLE(next, b_.getInt64(0)), interrupted_, go_on,
-                  weights.createBranchWeights(1, 1000));
+  b_.CreateStore(look_at_clock(), polls_left_);
+  b_.CreateBr(go_on);
   b_.SetInsertPoint(go_on);
 }
 

@@ -51,6 +51,7 @@ FunctionEmitter::FunctionEmitter(const Program& program, llvm::Module& module,
       ops_(body_, checks_),
       fields_(5, nullptr) {
   entry_.CreateStore(entry_.getInt32(0), restart_slot_);
+  if (is_program) aliases_.emplace(program, module.getContext());
 }
 
 llvm::Value* FunctionEmitter::frame_field(unsigned index) {
@@ -139,13 +140,12 @@ llvm::Value* FunctionEmitter::emit_symbol(llvm::IRBuilder<>& b, SymbolId id) {
   // A part of a changing sum may be fixed.
   llvm::IRBuilder<>& place = changes ? b : entry_;
   const auto slot = symbol_slots_.find(static_cast<uint32_t>(id));
-  llvm::Value* value =
-      slot != symbol_slots_.end()
-          ? place.CreateLoad(place.getInt64Ty(), slot->second, name)
-          : place.CreateLoad(place.getInt64Ty(),
-                             place.CreateConstGEP1_64(place.getInt64Ty(), frame_field(0),
-                                                      static_cast<uint64_t>(id)),
-                             name);
+  const bool is_local = slot != symbol_slots_.end();
+  llvm::Value* address = is_local ? static_cast<llvm::Value*>(slot->second)
+                                  : place.CreateConstGEP1_64(place.getInt64Ty(), frame_field(0),
+                                                             static_cast<uint64_t>(id));
+  llvm::LoadInst* value = place.CreateLoad(place.getInt64Ty(), address, name);
+  if (!is_local && aliases_) aliases_->tag_frame(value);
   sizes.emplace_back(self, value);
   return value;
 }
@@ -185,7 +185,9 @@ llvm::Value* FunctionEmitter::buffer(BufferId id) {
   } else {
     llvm::IRBuilder<>& b = is_changing(id) ? step_ : entry_;
     llvm::Value* address = b.CreateConstGEP1_32(b.getPtrTy(), frame_field(1), index);
-    pointer = b.CreateLoad(b.getPtrTy(), address, "buffer" + std::to_string(index));
+    llvm::LoadInst* load = b.CreateLoad(b.getPtrTy(), address, "buffer" + std::to_string(index));
+    if (aliases_) aliases_->tag_frame(load);
+    pointer = load;
   }
   buffers.emplace(index, pointer);
   return pointer;

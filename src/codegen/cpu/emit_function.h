@@ -10,10 +10,12 @@
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Module.h>
 
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
+#include "alias_scopes.h"
 #include "fp_checks.h"
 #include "lanes.h"
 #include "lower_ops.h"
@@ -41,6 +43,10 @@ class FunctionEmitter {
   llvm::Value* buffer(BufferId id);         // address of element 0
   LaneValue scalar_input(uint32_t input, DType dtype);
   llvm::Value* frame_field(unsigned index);  // a pointer of ProgramFrame
+  // Says of a load or store of the buffer's elements which other memory it cannot meet.
+  void tag(llvm::Instruction* access, BufferId id) {
+    if (aliases_) aliases_->tag(access, id);
+  }
 
   llvm::FunctionCallee runtime(const char* name, llvm::Type* result,
                                llvm::ArrayRef<llvm::Type*> parameters);
@@ -78,6 +84,7 @@ class FunctionEmitter {
   llvm::IRBuilder<> entry_;  // inserts before the entry block's branch
   llvm::IRBuilder<> step_;   // inserts before the branch to the present step
   bool is_program_;
+  std::optional<AliasScopes> aliases_;
   llvm::IRBuilder<> body_;
   llvm::AllocaInst* restart_slot_;
   FpChecks checks_;

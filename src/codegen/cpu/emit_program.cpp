@@ -23,11 +23,11 @@ namespace {
 
 class ProgramEmitter {
  public:
-  ProgramEmitter(const Program& program, llvm::Module& module)
+  ProgramEmitter(const Program& program, llvm::Module& module, LoopChecks checks)
       : program_(program),
         f_(program, module, "program", {}, /*is_program=*/true),
         b_(f_.builder()),
-        flow_(f_) {
+        flow_(f_, checks) {
     f_.function()->setLinkage(llvm::Function::ExternalLinkage);
     for (unsigned field = 0; field < 5; ++field) f_.frame_field(field);  // in the entry block
     if (std::any_of(program.steps.begin(), program.steps.end(),
@@ -185,13 +185,13 @@ void ProgramEmitter::emit_step(const NumpyLoopStep& step, uint32_t index) {
 }  // namespace
 }  // namespace cpu
 
-std::unique_ptr<NativeCode> emit_native(const Program& program, bool keep_ir) {
+std::unique_ptr<NativeCode> emit_native(const Program& program, bool keep_ir, LoopChecks checks) {
   auto context = std::make_unique<llvm::LLVMContext>();
   auto module = std::make_unique<llvm::Module>(
       program.graph.name.empty() ? "program" : program.graph.name, *context);
   cpu::ProgramSymbols symbols;
   {
-    cpu::ProgramEmitter emitter(program, *module);
+    cpu::ProgramEmitter emitter(program, *module, checks);
     emitter.emit();
     symbols = emitter.take_symbols();
   }

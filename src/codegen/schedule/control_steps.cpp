@@ -36,8 +36,7 @@ Step make_assign_step(const Plan& plan, const Node& node) {
 
 class SharedSymbols {
  public:
-  explicit SharedSymbols(Program* program)
-      : program_(*program), shared_(program->shared_symbols) {
+  explicit SharedSymbols(Program* program) : program_(*program), shared_(program->shared_symbols) {
     shared_.assign(program->graph.symbols.size(), false);
   }
 

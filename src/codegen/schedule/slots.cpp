@@ -1,5 +1,5 @@
-// Memory of the finished program: what lives on the stack, what is allocated while the program runs,
-// and which temporaries share a slot.
+// Memory of the finished program: what lives on the stack, what is allocated while the program
+// runs, and which temporaries share a slot.
 #include <algorithm>
 #include <unordered_map>
 
@@ -102,8 +102,7 @@ void assign_temp_slots(Program* program, const Regions& regions) {
     for_each_buffer(&program->steps[at], [&](BufferId& id) {
       size_t first = at, last = at;
       for (const OpenRegion& region : open) {
-        if (!region.is_loop ||
-            regions.is_inside(program->buffers[index(id)].node, region.node))
+        if (!region.is_loop || regions.is_inside(program->buffers[index(id)].node, region.node))
           continue;
         first = region.begin;
         last = region.end;

@@ -61,6 +61,7 @@ class TestHost {
                                 &callbacks};
     HostResult result;
     result.exit_code = function_(&frame);
+    is_suspicious = result.exit_code == static_cast<int32_t>(codegen::ExitCode::kSuspicious);
     for (const auto& block : blocks_) result.guards_intact = result.guards_intact && intact(*block);
     if (result.exit_code != 0) return result;
     for (const codegen::ValueRef& output : program_.outputs) {
@@ -69,6 +70,7 @@ class TestHost {
     return result;
   }
 
+  bool is_suspicious = false;
   int polls = 0;
   int stop_at_poll = -1;
 
