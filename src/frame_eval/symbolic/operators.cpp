@@ -303,7 +303,8 @@ Sym unary_operation(Interpreter& interpreter, UnaryOp op, const Sym& operand) {
 }
 
 Sym compare_operation(Interpreter& interpreter, int compare, const Sym& left, const Sym& right) {
-  const Sym a = enum_operand(interpreter, left, right), b = enum_operand(interpreter, right, left);
+  const Sym a = enum_compared(interpreter, left, right),
+            b = enum_compared(interpreter, right, left);
   if (is_numpy_value(a) || is_numpy_value(b))
     return class_of_either(true, a, b, numpy_compare(interpreter.tracer, compare, a, b));
   const bool numbers = is_python_number(a) && is_python_number(b);

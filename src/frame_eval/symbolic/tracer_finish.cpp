@@ -112,11 +112,14 @@ class RecipeBuilder {
   }
   uint32_t call(const CallShape& shape) { return add(call_node(shape)); }
 
-  // An empty object of the class, by object.__new__.
+  // An empty object of the class, by object.__new__; a class written in C is called.
   uint32_t instance(const ObjectValue& value) {
     BorrowedRef type = reinterpret_cast<PyObject*>(value.object.type());
+    const bool is_of_python = PyType_HasFeature(value.object.type(), Py_TPFLAGS_HEAPTYPE);
     const uint32_t index =
-        call({object_method("__new__"), {tracer_.constant(Ref::create(type))}, {}, 0});
+        is_of_python
+            ? call({object_method("__new__"), {tracer_.constant(Ref::create(type))}, {}, 0})
+            : call({Ref::create(type), {}, {}, 0});
     if (value.state) empty_instances_.emplace_back(index, &value);
     return index;
   }
