@@ -109,6 +109,18 @@ std::optional<StateType> join(const StateType& a, const StateType& b) {
   return StateType{StateKind::kScalar, numpy_scalar_type(dtype), true, {}};
 }
 
+bool is_same_array(Tracer& tracer, const StateType& a, const StateType& b) {
+  if (a.kind != StateKind::kArray || b.kind != StateKind::kArray ||
+      a.type.dtype != b.type.dtype || a.type.rank() != b.type.rank() || a.order != b.order)
+    return false;
+  for (size_t axis = 0; axis < a.type.dims.size(); ++axis) {
+    if (!tracer.decide_equal(a.type.dims[axis], b.type.dims[axis],
+                             "an array keeps its size in a loop"))
+      return false;
+  }
+  return true;
+}
+
 // ---------------------------------------------------------------- carriers
 
 NodeId number_node(Tracer& tracer, const Sym& value, DType dtype) {
@@ -338,6 +350,7 @@ class Merger {
     std::optional<StateType> type = state_type(values[0]);
     for (size_t i = 1; i < values.size() && type; ++i) {
       const auto other = state_type(values[i]);
+      if (other && is_same_array(tracer_, *type, *other)) continue;
       type = other ? join(*type, *other) : std::nullopt;
     }
     if (!type) {

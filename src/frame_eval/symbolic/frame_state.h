@@ -41,6 +41,9 @@ std::optional<StateType> state_type(const Sym& value);
 // What holds the values of both. nullopt: nothing does.
 std::optional<StateType> join(const StateType& a, const StateType& b);
 
+// The same kind of array: sizes that are equal now are guarded to be.
+bool is_same_array(Tracer& tracer, const StateType& a, const StateType& b);
+
 // The node of a number, constant or of the run, as `dtype`.
 NodeId number_node(Tracer& tracer, const Sym& value, DType dtype);
 

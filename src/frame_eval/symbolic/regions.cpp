@@ -60,19 +60,6 @@ bool is_shared(const Frame& frame, const std::vector<bool>& live, const Sym& val
          count_holders(frame, live, array.storage.get()) > 1;
 }
 
-// The same kind of array: sizes that are equal now are guarded to be.
-bool is_same_array(Tracer& tracer, const StateType& a, const StateType& b) {
-  if (a.kind != StateKind::kArray || b.kind != StateKind::kArray ||
-      a.type.dtype != b.type.dtype || a.type.rank() != b.type.rank() || a.order != b.order)
-    return false;
-  for (size_t axis = 0; axis < a.type.dims.size(); ++axis) {
-    if (!tracer.decide_equal(a.type.dims[axis], b.type.dims[axis],
-                             "an array keeps its size in a loop"))
-      return false;
-  }
-  return true;
-}
-
 }  // namespace
 
 // ---------------------------------------------------------------- facts
@@ -150,6 +137,21 @@ std::vector<bool> Regions::live_at(const Frame& frame, size_t index) const {
 
 // ---------------------------------------------------------------- paths
 
+Regions::Mark Regions::mark(const Frame& frame) const {
+  return {interpreter_.tracer.region_depth(), contexts_.size(), open_.size(),
+          interpreter_.nesting(), state_of(frame)};
+}
+
+void Regions::return_to(const Mark& mark, Frame& frame) {
+  interpreter_.tracer.leave_regions(mark.regions);
+  contexts_.resize(mark.contexts);
+  open_.resize(mark.open);
+  interpreter_.set_nesting(mark.nesting);
+  frame.done = false;
+  frame.returned = nullptr;
+  set_state(frame, mark.state);
+}
+
 bool Regions::run_path(Frame& frame, size_t merge, Sym* returned, bool at_head) {
   Context* const context = context_of(frame);
   const auto stops = [&](size_t next) {
@@ -158,12 +160,11 @@ bool Regions::run_path(Frame& frame, size_t merge, Sym* returned, bool at_head) 
   };
   Sym value;
   if (at_head || !stops(frame.next)) {
-    const auto kept = interpreter_.nesting();
+    const Mark begin = mark(frame);
     try {
       value = interpreter_.run_to(frame, stops);
     } catch (const PathOver&) {
-      interpreter_.set_nesting(kept);
-      frame.done = false;
+      return_to(begin, frame);
       return false;
     }
   }
@@ -194,6 +195,12 @@ bool Regions::run_path(Frame& frame, size_t merge, Sym* returned, bool at_head) 
 void Regions::leave(Frame& frame, const Sym& returned) {
   std::unique_ptr<Context> context = std::move(contexts_.back());
   contexts_.pop_back();
+  // Back in its place whatever happens: handlers of exceptions count on it.
+  struct PutBack {
+    std::vector<std::unique_ptr<Context>>& contexts;
+    std::unique_ptr<Context>& context;
+    ~PutBack() { contexts.push_back(std::move(context)); }
+  } const put_back{contexts_, context};
   Sym result = returned;
   bool meets = false;
   if (!returned) {
@@ -210,7 +217,6 @@ void Regions::leave(Frame& frame, const Sym& returned) {
     end.before = interpreter_.tracer.control(Op::kBreak, context->block);
     context->exits.push_back(std::move(end));
   }
-  contexts_.push_back(std::move(context));
 }
 
 bool Regions::may_branch(const Frame& frame, size_t if_true, size_t if_false) {
@@ -254,15 +260,14 @@ void Regions::branch(Frame& frame, NodeId condition, const FrameState& true_stat
   const auto run_arm = [&](const FrameState& state, size_t place, size_t merge, Sym* returned) {
     set_state(frame, state);
     frame.next = place;
-    const auto kept = interpreter_.nesting();
+    const Mark begin = mark(frame);
     bool meets = false;
     const auto restart = [&] {
-      interpreter_.set_nesting(kept);
-      frame.done = false;
       const NodeId never = tracer.append(Op::kConstant, {},
                                          ConstantAttr{make_scalar(DType::kBool, false)},
                                          py_scalar_type(DType::kBool));
       tracer.control(Op::kCheck, never);
+      return_to(begin, frame);
     };
     try {
       meets = run_path(frame, merge, returned);
@@ -353,6 +358,7 @@ void Regions::make_state(Frame& frame, Context* context) {
     }
     Variable variable;
     variable.slot = slot;
+    variable.begins_set = value != nullptr;
     if (type) {
       int64_t hint = 0;
       if (value && value->kind == SymKind::kSize)
@@ -362,7 +368,12 @@ void Regions::make_state(Frame& frame, Context* context) {
     }
     context->variables.push_back(std::move(variable));
     Variable& made = context->variables.back();
-    if (!value) continue;
+    if (!value) {
+      // Never read before an iteration has set it.
+      if (type && type->kind == StateKind::kInt)
+        initial.emplace_back(&made.carrier, interpreter_.integer(0));
+      continue;
+    }
     if (made.carrier.storage)
       made.carrier.storage->may_alias =
           is_shared(with_values, live, value) || context->facts->may_alias[slot];
@@ -413,7 +424,8 @@ void Regions::go_around(Context& context) {
       aliases = array.storage->is_input || array.storage->may_alias || !array.chain.empty() ||
                 count_holders(frame, live, array.storage.get()) > 1;
     } else if (is_state) {
-      aliases = count_holders(frame, live, variable.carrier.storage.get()) > 1;
+      aliases = !as<ArrayValue>(value).chain.empty() ||
+                count_holders(frame, live, variable.carrier.storage.get()) > 1;
     }
     variable.aliases = variable.aliases || aliases;
     if (aliases && !context.facts->may_alias[variable.slot]) {
@@ -452,7 +464,7 @@ FrameState Regions::exhausted_state(const Context& context, const FrameState& at
     const bool is_set = variable.carrier.buffer != kNoNode ||
                         variable.carrier.type.kind == StateKind::kInt;
     if (!is_set) continue;  // no iteration sets it
-    if (!variable.value && !has_run)
+    if (!variable.begins_set && !has_run)
       refuse_loop("a variable is not set when the loop has no iteration");
     value = variable.value && variable.value->kind == SymKind::kArray
                 ? variable.value
@@ -503,16 +515,15 @@ void Regions::capture(Frame& frame, size_t head, const std::optional<SizeExpr>& 
   }
   const SizeExpr counter = tracer.run_symbol(middle, bounds);
   context->loop = tracer.enter_region(Op::kLoop, {}, RegionAttr{*counter.as_symbol(), trips});
+  const std::vector<bool> read_first = live_at(frame, trips ? head + 1 : head);
   for (Variable& variable : context->variables) {
-    const bool is_set = variable.carrier.buffer != kNoNode ||
-                        variable.carrier.type.kind == StateKind::kInt;
-    // Not before the first iteration has set it.
-    const bool was_set = is_set && context->facts->state.contains(variable.slot)
-                             ? true
-                             : is_set;
-    if (!was_set) continue;
+    const bool is_known = variable.carrier.buffer != kNoNode ||
+                          variable.carrier.type.kind == StateKind::kInt;
+    if (!variable.begins_set && read_first[variable.slot])
+      refuse_loop("a variable may be read before the first iteration has set it");
+    if (!is_known) continue;
     variable.value = read_carrier(tracer, variable.carrier);
-    frame.slots[variable.slot] = variable.value;
+    if (variable.begins_set) frame.slots[variable.slot] = variable.value;
   }
   contexts_.push_back(std::move(context));
   enter(counter);

@@ -69,7 +69,8 @@ class Regions {
   struct Variable {
     size_t slot = 0;
     Carrier carrier;
-    Sym value;                         // what the body sees at the head; null: not set before
+    Sym value;                         // what the body sees at the head; null: it is not set
+    bool begins_set = false;
     std::optional<StateType> around;   // what iterations leave in it
     bool aliases = false;              // ... which other variables may hold
   };
@@ -86,6 +87,15 @@ class Regions {
   };
   // A path has left through an enclosing construct, or restarts the program: nothing follows.
   struct PathOver {};
+  // Where an arm of a branch or a loop's body begins: what was opened in it is closed when its path
+  // is over.
+  struct Mark {
+    size_t regions, contexts, open;
+    Interpreter::Nesting nesting;
+    FrameState state;
+  };
+  Mark mark(const Frame& frame) const;
+  void return_to(const Mark& mark, Frame& frame);
 
   bool is_refused(const LoopFacts::Place& place) const;
   void capture(Frame& frame, size_t head, const std::optional<SizeExpr>& trips,
