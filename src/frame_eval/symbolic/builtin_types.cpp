@@ -204,6 +204,21 @@ Sym py_super(Interpreter& interpreter, const CallArguments& arguments) {
   throw_break("unsupported_call", "super() without a class");
 }
 
+// types.MethodType(function, object)
+Sym py_method(Interpreter& interpreter, const CallArguments& arguments) {
+  ArgumentReader read("method", arguments);
+  read.expect(2, 2);
+  const bool is_function =
+      read[0]->kind == SymKind::kFunction ||
+      (read[0]->kind == SymKind::kObject && PyFunction_Check(object_of(read[0]).get()));
+  if (!is_function || is_object(read[1], Py_None)) {
+    throw_break("object_made", "a method is made of a " + type_name(read[0]));
+  }
+  if (read[0]->source) type_of(interpreter, read[0]);
+  if (read[1]->source) type_of(interpreter, read[1]);
+  return std::make_shared<MethodValue>(read[1], read[0], Ref());
+}
+
 }  // namespace
 
 void add_builtin_types(BuiltinEntries& entries) {
@@ -228,6 +243,7 @@ void add_builtin_types(BuiltinEntries& entries) {
   add("slice", py_slice);
   add("type", py_type);
   add("super", py_super);
+  entries.emplace_back("types", "MethodType", py_method);
 }
 
 }  // namespace numlift::frame_eval

@@ -21,6 +21,7 @@
 #include "symbolic/python_scalars.h"
 #include "symbolic/sorting.h"
 #include "symbolic/special_methods.h"
+#include "symbolic/user_iterators.h"
 
 namespace numlift::frame_eval {
 
@@ -420,12 +421,18 @@ Sym py_iter(Interpreter& interpreter, const CallArguments& arguments) {
     return call_polyfill(interpreter, known_object("builtins", "iter"), "builtins.iter", arguments);
   }
   read.expect(1, 1);
-  return make_iterator(interpreter, read[0]);
+  return shown_iterator(make_iterator(interpreter, read[0]));
 }
 
 Sym py_next(Interpreter& interpreter, const CallArguments& arguments) {
   ArgumentReader read("next", arguments);
   read.expect(1, 2);
+  bool ended = false;
+  if (Sym item = next_of_user(interpreter, read[0], &ended)) return item;
+  if (ended) {
+    if (read.count() == 2) return read[1];
+    throw_error(PyExc_StopIteration, std::vector<Sym>{});
+  }
   if (read[0]->kind != SymKind::kIterator) {
     const bool is_iterator =
         read[0]->kind == SymKind::kObject && PyIter_Check(object_of(read[0]).get());

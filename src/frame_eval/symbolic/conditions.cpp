@@ -29,7 +29,7 @@ std::optional<NodeId> run_time_truth(Interpreter& interpreter, const Sym& value)
 std::optional<bool> decide_or_branch(Interpreter& interpreter, const Sym& value,
                                      const std::function<bool(NodeId)>& branch) {
   Tracer& tracer = interpreter.tracer;
-  if (value->kind == SymKind::kSize && tracer.depends_on_run(as<SizeValue>(value).expr)) {
+  if (value->kind == SymKind::kSize && tracer.is_run_time(as<SizeValue>(value).expr)) {
     const auto always = tracer.holds_always(SizeGuard::Relation::kNotEqual,
                                             as<SizeValue>(value).expr, 0,
                                             "truth of an int at " + interpreter.location_text());

@@ -4,7 +4,6 @@
 #include <complex>
 #include <map>
 
-#include "numlift/graph/builder.h"
 #include "numlift/graph/scalar.h"
 #include "numlift/numpy_shim/dtypes.h"
 #include "numlift/numpy_shim/output.h"
@@ -52,23 +51,39 @@ bool is_python(const StateType& type) {
   return type.kind == StateKind::kInt || type.type.value_kind == ValueKind::kPyScalar;
 }
 
+std::vector<SizeExpr> strides_in_order(const Type& type, const AxisOrder& order) {
+  std::vector<SizeExpr> strides(type.dims.size());
+  SizeExpr step = item_size(type.dtype);
+  for (size_t k = strides.size(); k-- > 0;) {
+    const size_t axis = order.empty() ? k : order[k];
+    strides[axis] = step;
+    step = step * type.dims[axis];
+  }
+  return strides;
+}
+
 }  // namespace
 
 std::optional<StateType> state_type(const Sym& value) {
-  if (value->kind == SymKind::kSize) return StateType{StateKind::kInt, {}, false};
+  if (value->kind == SymKind::kSize) return StateType{StateKind::kInt, {}, false, {}};
   if (value->kind == SymKind::kScalar) {
     const auto& scalar = as<ScalarValue>(value);
-    return StateType{StateKind::kScalar, scalar.type, scalar.either};
+    return StateType{StateKind::kScalar, scalar.type, scalar.either, {}};
   }
   if (const auto type = number_type(value)) {
-    if (*type == py_scalar_type(DType::kInt64)) return StateType{StateKind::kInt, {}, false};
-    return StateType{StateKind::kScalar, *type, false};
+    if (*type == py_scalar_type(DType::kInt64)) return StateType{StateKind::kInt, {}, false, {}};
+    return StateType{StateKind::kScalar, *type, false, {}};
   }
   if (value->kind == SymKind::kArray) {
     const auto& array = as<ArrayValue>(value);
-    if (array.read_only || array.strides != contiguous_strides(array.type.dtype, array.type.dims))
-      return std::nullopt;
-    return StateType{StateKind::kArray, array.type, false};
+    if (array.read_only) return std::nullopt;
+    // What is made of it has the memory order that its strides ask for; of vectors there is one.
+    const size_t rank = array.type.dims.size();
+    StateType type{StateKind::kArray, array.type, false, {}};
+    if (rank < 2 || array.strides == strides_in_order(array.type, {})) return type;
+    for (size_t axis = rank; axis-- > 0;) type.order.push_back(static_cast<uint8_t>(axis));
+    if (array.strides != strides_in_order(array.type, type.order)) return std::nullopt;
+    return type;
   }
   return std::nullopt;
 }
@@ -79,7 +94,7 @@ std::optional<StateType> join(const StateType& a, const StateType& b) {
   // An int that outgrows a symbol's use is a node.
   if ((a.kind == StateKind::kInt && is_py(b, DType::kInt64)) ||
       (b.kind == StateKind::kInt && is_py(a, DType::kInt64)))
-    return StateType{StateKind::kScalar, py_scalar_type(DType::kInt64), false};
+    return StateType{StateKind::kScalar, py_scalar_type(DType::kInt64), false, {}};
   // A Python number to begin with, then NumPy's; an int that becomes a float or complex.
   if (is_python(a) && is_python(b)) return std::nullopt;
   const StateType& numpy = is_python(a) ? b : a;
@@ -91,7 +106,7 @@ std::optional<StateType> join(const StateType& a, const StateType& b) {
   if (dtype != DType::kFloat64 && dtype != DType::kInt64 && dtype != DType::kComplex128 &&
       dtype != DType::kBool)
     return std::nullopt;
-  return StateType{StateKind::kScalar, numpy_scalar_type(dtype), true};
+  return StateType{StateKind::kScalar, numpy_scalar_type(dtype), true, {}};
 }
 
 // ---------------------------------------------------------------- carriers
@@ -106,11 +121,11 @@ NodeId number_node(Tracer& tracer, const Sym& value, DType dtype) {
     const auto type = number_type(value);
     NUMLIFT_CHECK(type, "a state of a {}", type_name(value));
     const auto constant = tracer.as_constant(value, "it begins the state of a loop or branch");
-    if (!constant) throw_break("loop_state", "a number that is no constant");
+    if (!constant) refuse_loop("a number that is no constant");
     ScalarBits bits;
     bits.dtype = type->dtype;
     if (!numpy_shim::read_scalar(constant->get(), type->value_kind, type->dtype, bits.bytes.data()))
-      throw_break("loop_state", "an int beyond 64 bits");
+      refuse_loop("an int beyond 64 bits");
     node = tracer.append(Op::kConstant, {}, ConstantAttr{bits}, *type);
   }
   if (tracer.type_of(node).dtype == dtype) return node;
@@ -154,7 +169,8 @@ Carrier make_carrier(Tracer& tracer, const StateType& type, int64_t hint, NodeId
   }
   placed(tracer, before, [&] {
     carrier.buffer =
-        tracer.append(Op::kEmpty, {}, NoAttr{}, array_type(type.type.dtype, type.type.dims));
+        tracer.append(Op::kEmpty, {}, NoAttr{}, array_type(type.type.dtype, type.type.dims),
+                      type.order);
   });
   if (type.kind == StateKind::kArray) {
     carrier.storage = std::make_shared<Storage>();
@@ -179,7 +195,7 @@ Sym read_carrier(Tracer& tracer, const Carrier& carrier) {
       auto array = std::make_shared<ArrayValue>();
       array->storage = carrier.storage;
       array->type = carrier.type.type;
-      array->strides = contiguous_strides(array->type.dtype, array->type.dims);
+      array->strides = strides_in_order(array->type, carrier.type.order);
       return array;
     }
     case StateKind::kSame:
@@ -227,7 +243,8 @@ void store_carriers(Tracer& tracer, const std::vector<std::pair<const Carrier*, 
       if (contents[i] == kNoNode) continue;
       const NodeId buffer = values[i].first->buffer;
       const Type type = tracer.type_of(buffer);
-      const NodeId store = tracer.append(Op::kStore, {buffer, contents[i]}, NoAttr{}, type);
+      const NodeId store = tracer.append(Op::kStore, {buffer, contents[i]}, NoAttr{}, type,
+                                         tracer.graph().node(buffer).order);
       if (values[i].first->storage) values[i].first->storage->current = store;
     }
     tracer.assign(std::move(symbols), std::move(numbers));
@@ -324,11 +341,11 @@ class Merger {
       type = other ? join(*type, *other) : std::nullopt;
     }
     if (!type) {
-      throw_break("loop_state", fmt::format("a variable is a {} on one path and a {} on another",
+      refuse_loop(fmt::format("a variable is a {} on one path and a {} on another",
                                             type_name(values[0]), type_name(values.back())));
     }
     if (type->kind == StateKind::kArray && dims_belong_inside(*type)) {
-      throw_break("loop_state", "the size of an array that leaves a loop depends on the iteration");
+      refuse_loop("the size of an array that leaves a loop depends on the iteration");
     }
     auto carrier = std::make_shared<Carrier>(
         make_carrier(tracer_, *type, hint_of(values[0]), start_.first));
@@ -411,7 +428,7 @@ Meeting merge_paths(Tracer& tracer, const std::vector<PathEnd>& paths, const Reg
     const bool none_set =
         std::none_of(values.begin(), values.end(), [](const Sym& value) { return bool(value); });
     if (none_set) continue;
-    if (!all_set) throw_break("loop_state", "a variable is set on some paths only");
+    if (!all_set) refuse_loop("a variable is set on some paths only");
     meeting.state.slots[slot] = merger.merge(values);
   }
   for (size_t k = 0; k < first.stack.size(); ++k) {
@@ -497,7 +514,7 @@ HeapImage::HeapImage(const Frame& innermost) {
 void HeapImage::check_unchanged() const {
   for (const auto& [value, image] : objects_) {
     if (image_of(value) != image)
-      throw_break("loop_effect", fmt::format("a {} changes in a loop or branch that the program "
+      refuse_loop(fmt::format("a {} changes in a loop or branch that the program "
                                              "itself runs",
                                              type_name(value)));
   }

@@ -33,6 +33,7 @@ struct StateType {
   StateKind kind = StateKind::kSame;
   Type type;            // kScalar, kArray
   bool either = false;  // kScalar: a NumPy scalar, or the Python number of the same value
+  AxisOrder order;      // kArray: empty means C order
   bool operator==(const StateType&) const = default;
 };
 // nullopt: a value that no state holds.

@@ -527,7 +527,7 @@ std::variant<TraceResult, TraceBreak> trace_call(const TraceStart& start,
         throw *raised.exception->place;
       } catch (const Break& reason) {
         if (regions.is_open()) throw regions.refused(reason.reason);
-        if (reason.category == "loop_state" && regions.has_captured())
+        if (reason.category == kLoopRefused && regions.has_captured())
           throw regions.refused(reason.reason);
         throw;
       } catch (const SizeOverflowError& error) {

@@ -92,7 +92,7 @@ int64_t oldest_begin(const std::vector<Frame*>& frames, const HandledException* 
 
 void Interpreter::stop(Frame& frame, size_t index) {
   if (regions != nullptr && regions->is_open())
-    throw_break("loop_state", "the code is to be left inside a loop that the program runs");
+    refuse_loop("the code is to be left inside a loop that the program runs");
   const auto& bytecode = *frame.bytecode;
   const auto begin = static_cast<int32_t>(index);
   std::vector<Frame*> chain;

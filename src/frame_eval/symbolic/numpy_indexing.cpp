@@ -111,7 +111,7 @@ SizeExpr integer_index(Tracer& tracer, const Sym& value, const SizeExpr& length)
   static const std::string reason = "an index lies inside its axis";
   if (is_integer_scalar(value) && !tracer.in_region()) return place_of_index(tracer, value, length);
   SizeExpr at = size_argument(tracer, value, "an index");
-  if (tracer.depends_on_run(at)) return index_in_run(tracer, at, length);
+  if (tracer.is_run_time(at) || tracer.is_run_time(length)) return index_in_run(tracer, at, length);
   const bool negative = tracer.decide_less(at, 0, "an index is not negative");
   if (negative) at = at + length;
   if ((negative && tracer.decide_less(at, 0, reason)) ||

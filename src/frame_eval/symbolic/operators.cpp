@@ -236,7 +236,7 @@ Sym class_of_either(bool same, const Sym& a, const Sym& b, Sym result) {
   for (const auto& [one, other] : {std::pair(a, b), std::pair(b, a)}) {
     if (!is_either(one) || is_wide_numpy(other, as<ScalarValue>(one).type.dtype)) continue;
     if (!same || result->kind != SymKind::kScalar)
-      throw_break("loop_state", "a number that may be Python's or NumPy's, by the iteration");
+      refuse_loop("a number that may be Python's or NumPy's, by the iteration");
     as<ScalarValue>(result).either = true;
   }
   return result;
@@ -303,7 +303,8 @@ Sym unary_operation(Interpreter& interpreter, UnaryOp op, const Sym& operand) {
 }
 
 Sym compare_operation(Interpreter& interpreter, int compare, const Sym& left, const Sym& right) {
-  const Sym a = enum_operand(interpreter, left, right), b = enum_operand(interpreter, right, left);
+  const Sym a = enum_compared(interpreter, left, right),
+            b = enum_compared(interpreter, right, left);
   if (is_numpy_value(a) || is_numpy_value(b))
     return class_of_either(true, a, b, numpy_compare(interpreter.tracer, compare, a, b));
   const bool numbers = is_python_number(a) && is_python_number(b);

@@ -140,7 +140,7 @@ Sym concrete(Interpreter& interpreter, const Sym& value, const char* what) {
 
 Ref type_of(Interpreter& interpreter, const Sym& value) {
   if (value->kind == SymKind::kScalar && as<ScalarValue>(value).either)
-    throw_break("loop_state", "the class of a number depends on a loop");
+    refuse_loop("the class of a number depends on a loop");
   auto type = [](PyTypeObject& t) { return Ref::create(reinterpret_cast<PyObject*>(&t)); };
   switch (value->kind) {
     case SymKind::kObject: {

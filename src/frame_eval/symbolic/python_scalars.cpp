@@ -101,7 +101,7 @@ std::optional<double> constant_double(const Sym& value) {
 
 // Can the value be known now (by guarding inputs), or was it computed from arrays?
 bool can_specialize(const Tracer& tracer, const Sym& value) {
-  if (value->kind == SymKind::kSize) return !tracer.depends_on_run(as<SizeValue>(value).expr);
+  if (value->kind == SymKind::kSize) return !tracer.is_run_time(as<SizeValue>(value).expr);
   if (value->kind != SymKind::kScalar) return true;
   if (auto* number = dynamic_cast<ComputedNumber*>(value.get())) {
     return std::all_of(number->operands.begin(), number->operands.end(),
@@ -159,7 +159,7 @@ Sym checked_size(Interpreter& interpreter, const SizeExpr& expr) {
   Sym result = tracer.new_size(expr);
   if (result->kind != SymKind::kSize) return result;
   const SizeExpr& size = as<SizeValue>(result).expr;
-  if (tracer.depends_on_run(size)) return result;
+  if (tracer.is_run_time(size)) return result;
   Graph& graph = tracer.graph();
   std::vector<SymbolId> symbols;
   size.collect_symbols(&symbols);
@@ -193,7 +193,7 @@ bool stays_a_size(const SizeExpr& expr) {
 std::optional<Sym> size_binary(Interpreter& interpreter, int nb_op, const SizeExpr& a,
                                const SizeExpr& b) {
   Tracer& tracer = interpreter.tracer;
-  if (tracer.depends_on_run(a) || tracer.depends_on_run(b)) {
+  if (tracer.is_run_time(a) || tracer.is_run_time(b)) {
     const bool is_linear = nb_op == kNbAdd || nb_op == kNbSubtract || nb_op == kNbMultiply;
     if (is_linear) {
       const SizeExpr made = nb_op == kNbAdd ? a + b : nb_op == kNbSubtract ? a - b : a * b;
@@ -349,6 +349,33 @@ NodeId term_operand(Interpreter& interpreter, const Sym& number, bool subtracted
   return scalar_node(interpreter, Op::kConjugate, {node}, DType::kComplex128, kFpNone);
 }
 
+// As CPython divides: by Smith's method, where a real divisor has the imaginary part 0.0; from 3.14
+// on, part by part.
+Sym complex_by_real(Interpreter& interpreter, const Sym& a, const Sym& b) {
+  check_nonzero(interpreter, b);
+  const auto number = [&](Op op, std::vector<NodeId> operands) {
+    return scalar_node(interpreter, op, std::move(operands), DType::kFloat64, kFpNone);
+  };
+  const NodeId dividend = complex_operand(interpreter, a);
+  const NodeId re = number(Op::kReal, {dividend}), im = number(Op::kImag, {dividend});
+  const NodeId divisor = float_operand(interpreter, b);
+  NodeId real = re, imaginary = im, below = divisor;
+  if (!keeps_reals_real()) {
+    const NodeId zero = constant_node(interpreter, 0.0);
+    const NodeId ratio = number(Op::kDivide, {zero, divisor});
+    below = number(Op::kAdd, {divisor, number(Op::kMultiply, {zero, ratio})});
+    real = number(Op::kAdd, {re, number(Op::kMultiply, {im, ratio})});
+    imaginary = number(Op::kSubtract, {im, number(Op::kMultiply, {re, ratio})});
+  }
+  const NodeId quotient =
+      scalar_node(interpreter, Op::kMakeComplex,
+                  {number(Op::kDivide, {real, below}), number(Op::kDivide, {imaginary, below})},
+                  DType::kComplex128, kFpNone);
+  return computed(interpreter, quotient, {a, b}, [](std::span<const Ref> values) {
+    return python_binary(kNbTrueDivide, values[0], values[1]);
+  });
+}
+
 std::optional<Sym> complex_binary(Interpreter& interpreter, int nb_op, const Sym& a, const Sym& b) {
   Op op;
   if (nb_op == kNbAdd) {
@@ -357,6 +384,8 @@ std::optional<Sym> complex_binary(Interpreter& interpreter, int nb_op, const Sym
     op = Op::kSubtract;
   } else if (nb_op == kNbMultiply && !keeps_reals_real()) {
     op = Op::kMultiply;
+  } else if (nb_op == kNbTrueDivide && !is_complex(dtype_of_number(b))) {
+    return complex_by_real(interpreter, a, b);
   } else {
     return std::nullopt;
   }
@@ -452,7 +481,7 @@ Sym number_binary(Interpreter& interpreter, int nb_op, const Sym& a, const Sym& 
     if (x && y) {
       try {
         const bool runs =
-            interpreter.tracer.depends_on_run(*x) || interpreter.tracer.depends_on_run(*y);
+            interpreter.tracer.is_run_time(*x) || interpreter.tracer.is_run_time(*y);
         if (nb_op == kNbTrueDivide && !runs) return size_true_divide(interpreter, a, b);
         result = size_binary(interpreter, nb_op, *x, *y);
       } catch (const SizeOverflowError&) {
@@ -469,7 +498,7 @@ Sym number_binary(Interpreter& interpreter, int nb_op, const Sym& a, const Sym& 
 Sym number_unary(Interpreter& interpreter, NumberUnary op, const Sym& a) {
   Tracer& tracer = interpreter.tracer;
   const DType dtype = dtype_of_number(a);
-  const bool runs = a->kind == SymKind::kSize && tracer.depends_on_run(as<SizeValue>(a).expr);
+  const bool runs = a->kind == SymKind::kSize && tracer.is_run_time(as<SizeValue>(a).expr);
   if (is_int_node(a) || (runs && op != NumberUnary::kPositive)) {
     static constexpr Op kOps[] = {Op::kNegative, Op::kPositive, Op::kInvert, Op::kAbsolute};
     if (auto made = int_node_unary(interpreter, kOps[static_cast<size_t>(op)], a)) return *made;
@@ -521,7 +550,7 @@ Sym number_compare(Interpreter& interpreter, int compare, const Sym& a, const Sy
   const auto x = as_size(a), y = as_size(b);
   if (x && y) {
     const std::string reason = "comparison of ints at " + interpreter.location_text();
-    if (tracer.depends_on_run(*x) || tracer.depends_on_run(*y)) {
+    if (tracer.is_run_time(*x) || tracer.is_run_time(*y)) {
       using Relation = SizeGuard::Relation;
       static constexpr Relation kRelations[] = {Relation::kLess,     Relation::kLessEqual,
                                                 Relation::kEqual,    Relation::kNotEqual,

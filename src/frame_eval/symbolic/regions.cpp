@@ -29,8 +29,9 @@ size_t skip_nops(const Bytecode& bytecode, size_t index) {
   return index;
 }
 
-// How many variables and containers hold an array of this memory.
-int count_holders(const Frame& innermost, const Storage* storage) {
+// How many variables and containers hold an array of this memory; of the innermost frame's variables
+// those that are live.
+int count_holders(const Frame& innermost, const std::vector<bool>& live, const Storage* storage) {
   int count = 0;
   std::set<const SymbolicValue*> seen;
   const std::function<void(const Sym&)> look = [&](const Sym& value) {
@@ -42,18 +43,34 @@ int count_holders(const Frame& innermost, const Storage* storage) {
     if (seen.insert(value.get()).second) visit_parts(*value, look);
   };
   for (const Frame* frame = &innermost; frame != nullptr; frame = frame->caller) {
-    for (const Sym& value : frame->slots) look(value);
+    for (size_t slot = 0; slot < frame->slots.size(); ++slot) {
+      if (frame != &innermost || live[slot]) look(frame->slots[slot]);
+    }
     for (const Sym& value : frame->stack) look(value);
     for (const auto& cell : frame->closure) look(cell);
   }
   return count;
 }
 
-bool is_shared(const Frame& frame, const Sym& value) {
+// Held by a variable, and not by it alone.
+bool is_shared(const Frame& frame, const std::vector<bool>& live, const Sym& value) {
   if (value->kind != SymKind::kArray) return false;
   const auto& array = as<ArrayValue>(value);
   return array.storage->is_input || array.storage->may_alias || !array.chain.empty() ||
-         count_holders(frame, array.storage.get()) > 1;
+         count_holders(frame, live, array.storage.get()) > 1;
+}
+
+// The same kind of array: sizes that are equal now are guarded to be.
+bool is_same_array(Tracer& tracer, const StateType& a, const StateType& b) {
+  if (a.kind != StateKind::kArray || b.kind != StateKind::kArray ||
+      a.type.dtype != b.type.dtype || a.type.rank() != b.type.rank() || a.order != b.order)
+    return false;
+  for (size_t axis = 0; axis < a.type.dims.size(); ++axis) {
+    if (!tracer.decide_equal(a.type.dims[axis], b.type.dims[axis],
+                             "an array keeps its size in a loop"))
+      return false;
+  }
+  return true;
 }
 
 }  // namespace
@@ -151,13 +168,13 @@ bool Regions::run_path(Frame& frame, size_t merge, Sym* returned, bool at_head) 
     }
   }
   if (value) {
-    if (!frame.done) throw_break("loop_effect", "a generator yields in a loop");
+    if (!frame.done) refuse_loop("a generator yields in a loop");
     frame.done = false;  // other paths go on
     if (context != nullptr) {
       leave(frame, value);
       return false;
     }
-    if (merge != kSink) throw_break("loop_state", "a path returns that was to meet others");
+    if (merge != kSink) refuse_loop("a path returns that was to meet others");
     *returned = std::move(value);
     return true;
   }
@@ -186,7 +203,7 @@ void Regions::leave(Frame& frame, const Sym& returned) {
   } else if (context->merge == kSink) {
     meets = true;
   } else {
-    throw_break("loop_state", "a path returns that was to meet others");
+    refuse_loop("a path returns that was to meet others");
   }
   if (meets) {
     PathEnd end{kNoNode, state_of(frame), result};
@@ -310,7 +327,12 @@ void Regions::make_state(Frame& frame, Context* context) {
   const std::vector<bool> live = live_at(frame, context->head);
   std::vector<std::pair<const Carrier*, Sym>> initial;
   context->variables.reserve(frame.slots.size());
-  std::vector<Sym> values = frame.slots;
+  const std::vector<Sym> values = frame.slots;
+  Frame with_values;
+  with_values.slots = values;
+  with_values.stack = frame.stack;
+  with_values.closure = frame.closure;
+  with_values.caller = frame.caller;
   for (size_t slot = 0; slot < values.size(); ++slot) {
     if (!assigned[slot]) continue;
     const Sym value = values[slot];
@@ -320,9 +342,10 @@ void Regions::make_state(Frame& frame, Context* context) {
     std::optional<StateType> type;
     if (known != context->facts->state.end()) {
       type = known->second;
-    } else if (value) {
+    } else if (value && value->kind != SymKind::kArray) {
       type = state_type(value);
     }
+    // Arrays are taken to stay the same objects until an iteration shows another one.
     if (value && !type) {
       frame.slots[slot] = value;
       context->constants.emplace_back(slot, value);
@@ -341,7 +364,8 @@ void Regions::make_state(Frame& frame, Context* context) {
     Variable& made = context->variables.back();
     if (!value) continue;
     if (made.carrier.storage)
-      made.carrier.storage->may_alias = is_shared(frame, value) || context->facts->may_alias[slot];
+      made.carrier.storage->may_alias =
+          is_shared(with_values, live, value) || context->facts->may_alias[slot];
     initial.emplace_back(&made.carrier, value);
   }
   store_carriers(tracer, initial, kNoNode);
@@ -352,24 +376,33 @@ void Regions::go_around(Context& context) {
   Frame& frame = *context.frame;
   std::vector<std::pair<const Carrier*, Sym>> stores;
   bool has_news = false;
+  const std::vector<bool> live = live_at(frame, context.head);
   for (Variable& variable : context.variables) {
     const Sym& value = frame.slots[variable.slot];
-    if (!value) throw_break("loop_state", "a variable is deleted in a loop");
+    if (!value) refuse_loop("a variable is deleted in a loop");
     const auto type = state_type(value);
-    if (!type) throw_break("loop_state", "a variable becomes a " + type_name(value));
-    variable.around = variable.around ? join(*variable.around, *type) : type;
+    if (!type) refuse_loop("a variable becomes a " + type_name(value));
+    const bool keeps_array = variable.carrier.type.kind == StateKind::kArray &&
+                             is_same_array(tracer, variable.carrier.type, *type);
+    if (keeps_array) {
+      variable.around = variable.carrier.type;
+    } else {
+      variable.around = variable.around ? join(*variable.around, *type) : type;
+    }
     const auto known = context.facts->state.find(variable.slot);
     const bool is_set = variable.carrier.buffer != kNoNode ||
                         variable.carrier.type.kind == StateKind::kInt;
-    const auto joined = is_set ? join(variable.carrier.type, *type) : type;
+    const auto joined = keeps_array ? variable.carrier.type
+                        : is_set    ? join(variable.carrier.type, *type)
+                                    : type;
     if (!joined || !variable.around)
-      throw_break("loop_state", fmt::format("a variable becomes a {} that was another kind of value",
+      refuse_loop(fmt::format("a variable becomes a {} that was another kind of value",
                                             type_name(value)));
     if (!is_set || !(*joined == variable.carrier.type)) {
       has_news = known == context.facts->state.end() || !(known->second == *joined);
       context.facts->state[variable.slot] = *joined;
       if (has_news) continue;
-      throw_break("loop_state", "the kind of a variable does not settle");
+      refuse_loop("the kind of a variable does not settle");
     }
     const bool is_state = value->kind == SymKind::kArray && variable.carrier.storage &&
                           as<ArrayValue>(value).storage == variable.carrier.storage;
@@ -378,9 +411,9 @@ void Regions::go_around(Context& context) {
       const auto& array = as<ArrayValue>(value);
       // Another variable's memory, which that variable gives away in exchange, is not shared.
       aliases = array.storage->is_input || array.storage->may_alias || !array.chain.empty() ||
-                count_holders(frame, array.storage.get()) > 1;
+                count_holders(frame, live, array.storage.get()) > 1;
     } else if (is_state) {
-      aliases = count_holders(frame, variable.carrier.storage.get()) > 1;
+      aliases = count_holders(frame, live, variable.carrier.storage.get()) > 1;
     }
     variable.aliases = variable.aliases || aliases;
     if (aliases && !context.facts->may_alias[variable.slot]) {
@@ -389,15 +422,20 @@ void Regions::go_around(Context& context) {
     }
     stores.emplace_back(&variable.carrier, value);
   }
-  if (has_news) throw Retrace{};
   for (const auto& [slot, value] : context.constants) {
     const Sym& now = frame.slots[slot];
     const bool same = now == value || (now && now->kind == SymKind::kObject &&
                                        value->kind == SymKind::kObject &&
                                        object_of(now).get() == object_of(value).get() &&
                                        !as<ObjectValue>(now).differs());
-    if (!same) throw_break("loop_state", "a variable that holds a " + type_name(value) + " changes");
+    if (same) continue;
+    const auto type = now ? state_type(value) : std::nullopt;
+    if (!type || type->kind != StateKind::kArray)
+      refuse_loop("a variable that holds a " + type_name(value) + " changes");
+    context.facts->state[slot] = *type;
+    has_news = true;
   }
+  if (has_news) throw Retrace{};
   store_carriers(tracer, stores, kNoNode);
 }
 
@@ -415,7 +453,7 @@ FrameState Regions::exhausted_state(const Context& context, const FrameState& at
                         variable.carrier.type.kind == StateKind::kInt;
     if (!is_set) continue;  // no iteration sets it
     if (!variable.value && !has_run)
-      throw_break("loop_state", "a variable is not set when the loop has no iteration");
+      refuse_loop("a variable is not set when the loop has no iteration");
     value = variable.value && variable.value->kind == SymKind::kArray
                 ? variable.value
                 : read_carrier(interpreter_.tracer, variable.carrier);
@@ -443,7 +481,7 @@ void Regions::capture(Frame& frame, size_t head, const std::optional<SizeExpr>& 
   context->merge = paths_of(frame).meeting_outside(head, context->paths);
   open_.push_back(place);
   if (++context->facts->attempts > kMostAttempts)
-    throw_break("loop_state", "the kinds of its variables do not settle");
+    refuse_loop("the kinds of its variables do not settle");
 
   const HeapImage heap(frame);
   bool has_run = false;
@@ -501,7 +539,7 @@ void Regions::capture(Frame& frame, size_t head, const std::optional<SizeExpr>& 
     const NodeId end{static_cast<uint32_t>(tracer.graph().size())};
     tracer.leave_region(context->block);
     if (context->exits.empty()) {
-      if (!trips) throw_break("loop_state", "a loop without an end");
+      if (!trips) refuse_loop("a loop without an end");
       throw PathOver{};
     }
     for (PathEnd& exit : context->exits) {

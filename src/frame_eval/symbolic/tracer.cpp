@@ -22,6 +22,8 @@ void throw_break(std::string category, std::string reason) {
   throw Break{std::move(category), std::move(reason)};
 }
 
+void refuse_loop(std::string reason) { throw_break(kLoopRefused, std::move(reason)); }
+
 Tracer::Tracer(BorrowedRef function, const guards::CallInputs& inputs)
     : state_(std::make_unique<State>()) {
   state_->function = Ref::create(function);
@@ -130,7 +132,7 @@ void Tracer::store(ArrayValue& target, NodeId value) {
   if (!target.writeable) throw_break("would_raise", "assignment destination is read-only");
   Storage& storage = *target.storage;
   if (storage.may_alias)
-    throw_break("loop_state", "an array is stored to that a loop or branch may share with others");
+    refuse_loop("an array is stored to that a loop or branch may share with others");
   const Type buffer_type = type_of(storage.current);
   const AxisOrder order = graph_.node(storage.current).order;
   const NodeId place = read(target);

@@ -29,6 +29,9 @@ struct Break {
   std::vector<UserFrame> user_stack{};  // empty: where the tracer is now
 };
 [[noreturn]] void throw_break(std::string category, std::string reason);
+// What a loop that the program is to run cannot hold: it is not captured, see Regions::refused.
+inline constexpr const char* kLoopRefused = "loop";
+[[noreturn]] void refuse_loop(std::string reason);
 
 // What an extern call's array results promise about their sizes. kGuess: a size that equals one of
 // the operands' sizes (or 1) now is taken to be that size, which the program checks at run time.
@@ -94,6 +97,11 @@ class Tracer {
   SizeExpr run_symbol(int64_t hint, std::optional<Bounds> bounds);
   size_t symbol_count() const { return graph_.symbols.size(); }
   bool depends_on_run(const SizeExpr& expr) const;
+  // Not to be decided by the values of this call: the sizes of externs' results in a region, too.
+  bool is_run_time(const SizeExpr& expr) const {
+    return depends_on_run(expr) || (in_region() && depends_on_extern(expr));
+  }
+  bool has_bounds(const SizeExpr& expr) const;
   // A run-time integer as a size, for as long as it is used.
   SizeExpr size_of(NodeId integer, int64_t hint);
   NodeId size_node(const SizeExpr& expr);
@@ -202,6 +210,7 @@ class Tracer {
               const std::string& reason);
   void merge_sizes(const SizeExpr& a, const SizeExpr& b);
   std::optional<SizeExpr> extreme(const SizeExpr& expr, bool most) const;
+  bool take_as_equal(const SizeExpr& a, const SizeExpr& b);
   bool decide_in_run(SizeGuard::Relation relation, const SizeExpr& a, const SizeExpr& b,
                      const std::string& reason);
   // The node's value hangs on what regions have stored or set.

@@ -112,11 +112,14 @@ class RecipeBuilder {
   }
   uint32_t call(const CallShape& shape) { return add(call_node(shape)); }
 
-  // An empty object of the class, by object.__new__.
+  // An empty object of the class, by object.__new__; a class written in C is called.
   uint32_t instance(const ObjectValue& value) {
     BorrowedRef type = reinterpret_cast<PyObject*>(value.object.type());
+    const bool is_of_python = PyType_HasFeature(value.object.type(), Py_TPFLAGS_HEAPTYPE);
     const uint32_t index =
-        call({object_method("__new__"), {tracer_.constant(Ref::create(type))}, {}, 0});
+        is_of_python
+            ? call({object_method("__new__"), {tracer_.constant(Ref::create(type))}, {}, 0})
+            : call({Ref::create(type), {}, {}, 0});
     if (value.state) empty_instances_.emplace_back(index, &value);
     return index;
   }
@@ -207,7 +210,7 @@ class RecipeBuilder {
       case SymKind::kArray: {
         const auto& array = static_cast<const ArrayValue&>(value);
         if (array.storage->may_alias)
-          throw_break("loop_state", "an array is handed out that may be another one, by the path");
+          refuse_loop("an array is handed out that may be another one, by the path");
         const uint32_t index = output(tracer_.read(array));
         (*nodes_)[index].read_only = array.read_only;
         if (!array.chain.empty()) (*nodes_)[index].strides = array.strides;
@@ -216,7 +219,7 @@ class RecipeBuilder {
       case SymKind::kScalar:
         if (outside) return source(value);
         if (static_cast<const ScalarValue&>(value).either)
-          throw_break("loop_state", "a number is handed out whose class depends on a loop");
+          refuse_loop("a number is handed out whose class depends on a loop");
         return output(static_cast<const ScalarValue&>(value).node);
       case SymKind::kSize:
         if (outside) return source(value);

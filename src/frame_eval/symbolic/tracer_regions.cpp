@@ -15,6 +15,16 @@ constexpr Type effect_type() { return Type{ValueKind::kEffect, DType::kFloat64, 
 bool is_never_negative(const Symbol& symbol) {
   return symbol.kind == SymbolKind::kDim || symbol.kind == SymbolKind::kExternDim;
 }
+bool is_never_negative(const SizeExpr& expr, const std::vector<Symbol>& symbols) {
+  return expr.constant_part() >= 0 &&
+         std::all_of(expr.terms().begin(), expr.terms().end(), [&](const SizeExpr::Term& term) {
+           return term.coefficient > 0 &&
+                  std::all_of(term.atoms.begin(), term.atoms.end(), [&](const auto& atom) {
+                    return atom->kind == SizeExpr::AtomKind::kSymbol &&
+                           is_never_negative(symbols[static_cast<size_t>(atom->symbol)]);
+                  });
+         });
+}
 
 }  // namespace
 
@@ -26,10 +36,12 @@ NodeId Tracer::enter_region(Op op, std::vector<NodeId> operands, Attr attr) {
 
 void Tracer::leave_region(NodeId begin) {
   control(Op::kEnd, begin);
+  state_->sizes_of.clear();
   --region_depth_;
 }
 
 NodeId Tracer::control(Op op, NodeId operand, Attr attr) {
+  if (op == Op::kElse) state_->sizes_of.clear();
   return append(op, {operand}, std::move(attr), effect_type());
 }
 
@@ -60,12 +72,16 @@ NodeId Tracer::size_node(const SizeExpr& expr) {
 }
 
 SizeExpr Tracer::size_of(NodeId integer, int64_t hint) {
+  const NodeId given = integer;
+  if (const auto known = state_->sizes_of.find(given); known != state_->sizes_of.end())
+    return known->second;
   if (type_of(integer).dtype != DType::kInt64) {
     integer = append(Op::kCast, {integer}, NoAttr{}, py_scalar_type(DType::kInt64));
   }
   has_regions_ = true;
   const SizeExpr symbol = run_symbol(hint, std::nullopt);
   assign({*symbol.as_symbol()}, {integer});
+  state_->sizes_of.emplace(given, symbol);
   return symbol;
 }
 
@@ -139,9 +155,11 @@ std::optional<bool> Tracer::holds_always(SizeGuard::Relation relation, const Siz
   }
   const auto least = extreme(difference, false), most = extreme(difference, true);
   const auto is_at_least = [&](const SizeExpr& expr, int64_t bound) {
+    if (depends_on_extern(expr)) return is_never_negative(expr - bound, graph_.symbols);
     return hint(expr) >= bound && decide_less_equal(bound, expr, reason);
   };
   const auto is_at_most = [&](const SizeExpr& expr, int64_t bound) {
+    if (depends_on_extern(expr)) return is_never_negative(SizeExpr(bound) - expr, graph_.symbols);
     return hint(expr) <= bound && decide_less_equal(expr, bound, reason);
   };
   switch (relation) {
@@ -162,11 +180,36 @@ std::optional<bool> Tracer::holds_always(SizeGuard::Relation relation, const Siz
   NUMLIFT_UNREACHABLE();
 }
 
+bool Tracer::has_bounds(const SizeExpr& expr) const {
+  return extreme(expr, false) && extreme(expr, true);
+}
+
+// The size of an extern's result is taken to be what it equals now: the program checks it where the
+// result is taken.
+bool Tracer::take_as_equal(const SizeExpr& a, const SizeExpr& b) {
+  const auto is_younger = [&](const SizeExpr& one, const SizeExpr& other) {
+    const auto symbol = one.as_symbol();
+    if (!symbol || graph_.symbols[static_cast<size_t>(*symbol)].kind != SymbolKind::kExternDim)
+      return false;
+    std::vector<SymbolId> used;
+    other.collect_symbols(&used);
+    return std::all_of(used.begin(), used.end(), [&](SymbolId id) { return id < *symbol; });
+  };
+  if (!is_younger(a, b) && !is_younger(b, a)) return false;
+  merge_sizes(is_younger(a, b) ? a : b, is_younger(a, b) ? b : a);
+  return simplify(a) == simplify(b);
+}
+
 bool Tracer::decide_in_run(SizeGuard::Relation relation, const SizeExpr& a, const SizeExpr& b,
                            const std::string& reason) {
   using Relation = SizeGuard::Relation;
   if (const auto always = holds_always(relation, a, b, reason)) return *always;
   const int64_t x = hint(a), y = hint(b);
+  if (relation == Relation::kEqual && x == y) {
+    if (take_as_equal(a, b)) return true;
+    // Nodes whose sizes are equal by a check alone would not fit together.
+    refuse_loop(reason + ": sizes that are not known to be equal in every iteration");
+  }
   bool holds = false;
   Op op = Op::kEqual;
   switch (relation) {

@@ -90,11 +90,11 @@ void Tracer::merge_sizes(const SizeExpr& a, const SizeExpr& b) {
 
 bool Tracer::answer(SizeGuard::Relation relation, const SizeExpr& a, const SizeExpr& b, bool holds,
                     const std::string& reason) {
+  if (is_run_time(a) || is_run_time(b)) return decide_in_run(relation, a, b, reason);
   if (depends_on_extern(a) || depends_on_extern(b)) {
     throw_break("data_dependent", reason + ": a size that is known only when the program runs");
   }
   using Relation = SizeGuard::Relation;
-  if (depends_on_run(a) || depends_on_run(b)) return decide_in_run(relation, a, b, reason);
   if (holds) {
     graph_.size_guards.push_back({relation, a, b, reason, location_text()});
     if (relation == Relation::kEqual) merge_sizes(a, b);
@@ -149,7 +149,7 @@ int64_t Tracer::specialize(const SizeExpr& expr, const std::string& reason) {
   const SizeExpr now = simplify(expr);
   if (auto value = now.constant()) return *value;
   const int64_t value = hint(now);
-  if (depends_on_run(now))
+  if (is_run_time(now))
     throw_break("data_dependent", reason + ": an integer that changes from iteration to iteration");
   answer(SizeGuard::Relation::kEqual, now, value, true, reason);
   return value;

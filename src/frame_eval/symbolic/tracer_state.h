@@ -28,6 +28,7 @@ struct Tracer::State {
   std::vector<Ref> present;      // present values of nodes, as far as they were needed
   std::map<SymbolId, Bounds> bounds;  // of symbols that the program sets
   std::vector<MovedNode> moved;
+  std::map<NodeId, SizeExpr> sizes_of;  // symbols of the open regions, by the integer they have
   std::vector<std::pair<SymbolId, std::string>> dynamic;  // marked so, and of which axis
   uint32_t location = 0;
 };

@@ -139,6 +139,7 @@ struct SequenceValue : SymbolicValue {
 struct DictValue : SymbolicValue {
   DictValue() : SymbolicValue(SymKind::kDict) {}
   std::vector<std::pair<Sym, Sym>> items;
+  uint64_t removals = 0;  // how often an item was taken out
 };
 
 struct SliceValue : SymbolicValue {
