@@ -6,6 +6,7 @@
 
 #include "numlift/graph/pass.h"
 #include "numlift/graph/text.h"
+#include "support/golden.h"
 #include "support/random_regions.h"
 
 namespace numlift::testing {
@@ -191,6 +192,54 @@ TEST(VerifyRegions, RunSymbolsAreSetBeforeTheyAreRead) {
   EXPECT_EQ(verdict("guard: s1 < s0 \"why\"\nreturn"), "guard \"why\": " + wrong);
   EXPECT_EQ(verdict("%4: effect = assign(%3) {symbols=[s1]}\n"
                     "%5: py.i64 = size_value() {value=s1}\nreturn %5"),
+            "");
+}
+
+TEST(VerifyRegions, ASymbolKeepsItsValueWhileWhatIsMadeWithItIsUsed) {
+  const std::string set =
+      "%4: effect = assign(%3) {symbols=[s1]}\n"
+      "%5: py.i64 = size_value() {value=s1}\n"
+      "%6: py.f64 = cast(%5)\n";
+  const auto since = [](const std::string& user, const std::string& operand) {
+    return user + ": operand " + operand + " was made with s1, which was set since";
+  };
+  EXPECT_EQ(verdict(set + "%7: effect = assign(%5) {symbols=[s1]}\n%8: py.f64 = negative(%6)\n"
+                          "return"),
+            since("%8 (negative)", "%6"));
+  EXPECT_EQ(verdict(set + "%7: effect = assign(%5) {symbols=[s1]}\nreturn %5"),
+            "output %5 was made with s1, which was set since");
+  // By a view, or a size; through memory it is another value.
+  EXPECT_EQ(verdict(set + "%7: f64[] = view(%0) {map=[s1]}\n"
+                          "%8: effect = assign(%5) {symbols=[s1]}\n"
+                          "%9: f64[s0] = store(%0, %7)\nreturn\nmutates %9"),
+            since("%9 (store)", "%7"));
+  EXPECT_EQ(verdict(set + "%7: f64[s1] = empty()\n%8: effect = assign(%5) {symbols=[s1]}\n"
+                          "return %7"),
+            "output %7 was made with s1, which was set since");
+  EXPECT_EQ(verdict(set + "%7: f64[s0] = store(%0, %6)\n%8: effect = assign(%5) {symbols=[s1]}\n"
+                          "%9: f64[s0] = negative(%7)\nreturn %9\nmutates %7"),
+            "");
+  // In an iteration before, in an arm, on the way out of a block.
+  EXPECT_EQ(verdict(set + "%7: effect = loop() {counter=s2}\n%8: py.f64 = negative(%6)\n"
+                          "%9: effect = assign(%3) {symbols=[s1]}\n%10: effect = end(%7)\nreturn"),
+            since("%8 (negative)", "%6"));
+  EXPECT_EQ(verdict(set + "%7: effect = if(%2)\n%8: effect = assign(%3) {symbols=[s1]}\n"
+                          "%9: effect = end(%7)\n%10: py.f64 = negative(%6)\nreturn"),
+            since("%10 (negative)", "%6"));
+  EXPECT_EQ(verdict(set + "%7: effect = block()\n%8: effect = if(%2)\n"
+                          "%9: effect = assign(%3) {symbols=[s1]}\n%10: effect = break(%7)\n"
+                          "%11: effect = end(%8)\n%12: py.f64 = negative(%6)\n"
+                          "%13: effect = end(%7)\n%14: py.f64 = square(%6)\nreturn"),
+            since("%14 (square)", "%6"));
+  // Not on the other path.
+  EXPECT_EQ(verdict(set + "%7: effect = if(%2)\n%8: effect = assign(%3) {symbols=[s1]}\n"
+                          "%9: effect = else(%7)\n%10: py.f64 = negative(%6)\n"
+                          "%11: effect = end(%7)\nreturn"),
+            "");
+  EXPECT_EQ(verdict("%4: effect = loop() {counter=s2}\n%5: py.i64 = size_value() {value=s2}\n"
+                    "%6: effect = if(%2)\n%7: effect = assign(%3) {symbols=[s2]}\n"
+                    "%8: effect = continue(%4)\n%9: effect = end(%6)\n"
+                    "%10: py.i64 = negative(%5)\n%11: effect = end(%4)\nreturn"),
             "");
 }
 
@@ -494,6 +543,33 @@ TEST(SettleRegions, KeepsTheMeaningOfRandomGraphs) {
     ASSERT_EQ(graph_text(*parsed), graph_text(made.settled)) << "seed " << seed;
   }
   EXPECT_GT(finished, 300);
+}
+
+std::string elements_text(const std::string& name, const EvalArray& array) {
+  std::string text = name + ":";
+  for_each_index(array.dims, [&](auto index) { text += " " + scalar_text(array.load(index)); });
+  return text + "\n";
+}
+
+// What other ways to run graphs are compared with: tests/parity/test_graph_regions.py.
+TEST(Regions, ResultsOfRandomGraphsAreGolden) {
+  std::vector<GoldenSection> sections;
+  for (uint32_t seed = 0; seed < 10; ++seed) {
+    RandomRegions made = make_random_regions(seed, 25);
+    run_default_passes(&made.settled);
+    sections.push_back({fmt::format("graph {}", seed), graph_text(made.settled)});
+    std::string results;
+    for (const EvalArray& input : made.inputs) results += elements_text("input", input);
+    const EvalResult run = evaluate_graph(made.settled, made.symbols, made.inputs);
+    if (run.must_restart) results += "restart\n";
+    for (size_t i = 0; i < run.outputs.size() && !run.must_restart; ++i)
+      results += elements_text("output", run.outputs[i]);
+    for (NodeId id : made.settled.mutated_inputs) {
+      if (!run.must_restart) results += elements_text("mutated", run.values[index_of(id)]);
+    }
+    sections.push_back({"results", results});
+  }
+  expect_golden(golden_path("graph/regions/random.txt"), sections);
 }
 
 TEST(Regions, PassesKeepTheMeaningOfRandomGraphs) {
