@@ -38,6 +38,31 @@ def per_call_seconds(implementations, repetitions, target_seconds=0.02):
     return {name: statistics.median(values) for name, values in samples.items()}
 
 
+def prepared_call_seconds(implementations, repetitions, budget):
+    """Median seconds of one call of each implementation, measured in turns, on arguments of its own.
+
+    implementations: dict name -> (prepare, call); prepare() gives the arguments and is not timed. There
+    are at least three rounds, then no more than `repetitions`, and none begins after `budget` seconds.
+    """
+    samples = {name: [] for name in implementations}
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        began = time.perf_counter()
+        for turn in range(repetitions):
+            if turn >= 3 and time.perf_counter() - began > budget:
+                break
+            for name, (prepare, call) in implementations.items():
+                args = prepare()
+                start = time.perf_counter()
+                call(*args)
+                samples[name].append(time.perf_counter() - start)
+    finally:
+        if enabled:
+            gc.enable()
+    return {name: statistics.median(values) for name, values in samples.items()}
+
+
 def statement_seconds(statements, namespace, repetitions, count):
     """Median seconds of each statement, run inline in a loop (no call added around it), in turns."""
     runners = {}

@@ -119,6 +119,8 @@ const char* class_word(OpClass op_class) {
       return "memory";
     case OpClass::kReduction:
       return "reduction";
+    case OpClass::kControl:
+      return "control";
     case OpClass::kExtern:
       return "extern";
     case OpClass::kControl:

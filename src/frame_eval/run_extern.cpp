@@ -114,7 +114,7 @@ bool ProgramHost::take_item(RunFrame* frame, const Ref& result, NodeId id, uint3
   const Node& node = program_.graph.node(id);
   Ref item = item_at(result, attr_of<ExternItemAttr>(node).path);
   for (size_t k = 0; k < object_items_.size(); ++k) {
-    if (object_items_[k] == id) frame->item_objects[k] = Ref(item).release();
+    if (object_items_[k] == id) Py_XSETREF(frame->item_objects[k], Ref(item).release());
   }
   switch (node.type.value_kind) {
     case ValueKind::kNumpyScalar:
@@ -154,10 +154,10 @@ bool ProgramHost::take_item(RunFrame* frame, const Ref& result, NodeId id, uint3
         shown_externs_[buffer]) {
       return false;
     }
-    frame->copies[buffer] = checked(PyArray_NewCopy(array, NPY_CORDER)).release();
+    Py_XSETREF(frame->copies[buffer], checked(PyArray_NewCopy(array, NPY_CORDER)).release());
     frame->buffers[buffer] = PyArray_BYTES(as_array(frame->copies[buffer]));
   }
-  frame->objects[buffer] = item.release();
+  Py_XSETREF(frame->objects[buffer], item.release());
   return true;
 }
 

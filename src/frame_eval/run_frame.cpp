@@ -1,6 +1,8 @@
 // A run's scratch memory and the call-backs of the native function.
 #include "run_frame.h"
 
+#include <utility>
+
 #include "numlift/frame_eval/marks.h"
 #include "numlift/numpy_shim/allocator.h"
 #include "numlift/py/py_error.h"
@@ -48,6 +50,20 @@ struct HostCallbacks {
     auto* frame = static_cast<RunFrame*>(context);
     return guarded(frame, [&] { return frame->host.allocate_array(frame, buffer); });
   }
+  static int32_t grow(void* context, uint32_t buffer, int64_t bytes) {
+    auto* frame = static_cast<RunFrame*>(context);
+    char*& memory = frame->temps[frame->host.buffers_[buffer].slot];
+    numpy_shim::pool_free(std::exchange(memory, nullptr));
+    if (bytes >= 0)
+      memory = static_cast<char*>(numpy_shim::pool_allocate(static_cast<size_t>(bytes)));
+    frame->buffers[buffer] = memory;
+    return memory == nullptr ? 1 : 0;
+  }
+  // Needs no context. Others that wait for the GIL get it, and signals their handlers.
+  static int32_t poll(void*) {
+    PyEval_RestoreThread(PyEval_SaveThread());
+    return PyErr_CheckSignals() == 0 ? 0 : 1;
+  }
   static void* release_gil(void*) { return PyEval_SaveThread(); }
   static void acquire_gil(void*, void* state) {
     PyEval_RestoreThread(static_cast<PyThreadState*>(state));
@@ -56,6 +72,6 @@ struct HostCallbacks {
 
 const codegen::RuntimeCallbacks kHostCallbacks{
     &HostCallbacks::extern_call, &HostCallbacks::allocate, &HostCallbacks::release_gil,
-    &HostCallbacks::acquire_gil};
+    &HostCallbacks::acquire_gil, &HostCallbacks::grow,     &HostCallbacks::poll};
 
 }  // namespace numlift::frame_eval

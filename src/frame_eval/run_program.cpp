@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "numlift/codegen/compile.h"
 #include "numlift/numpy_shim/allocator.h"
 #include "numlift/numpy_shim/errstate.h"
 #include "numlift/numpy_shim/numpy.h"
@@ -93,6 +94,9 @@ ProgramHost::ProgramHost(const codegen::Program& program, codegen::ProgramFuncti
             stored_externs_[b] = true;
           }
         }
+        break;
+      case Buffer::Kind::kLocal:
+        ++local_count_;
         break;
       case Buffer::Kind::kPrivate:
         break;
@@ -187,8 +191,14 @@ ProgramHost::FrameLayout ProgramHost::layout() const {
   return *block != nullptr;
 }
 
+// Again inside a loop: what the last iteration had there is no longer this program's.
 bool ProgramHost::allocate_array(RunFrame* frame, uint32_t b) const {
   const BufferPlan& plan = buffers_[b];
+  if (frame->objects[b] != nullptr)
+    Py_CLEAR(frame->objects[b]);
+  else
+    numpy_shim::pool_free(frame->buffers[b]);
+  frame->buffers[b] = nullptr;
   return plan.allocate(frame->symbols, frame->dims + plan.dims_at, &frame->buffers[b]);
 }
 
@@ -211,10 +221,11 @@ bool ProgramHost::can_run_direct(const guards::GuardSet& guards) const {
   return value.kind == ValueRef::Kind::kBufferArray && owned_arrays_.size() == 1 &&
          early_arrays_ == owned_arrays_ &&
          owned_arrays_[0] == static_cast<uint32_t>(value.buffer) &&
-         input_buffers_.size() + 1 == buffers_.size() && temp_bytes_.empty() && copy_count_ == 0 &&
-         held_inputs_.empty() && stored_inputs_.empty() && buffers_[owned_arrays_[0]].c_order &&
-         buffers_.size() <= kMostDirectBuffers && guards.slot_count() <= kMostDirectSlots &&
-         guards.symbol_count() <= kMostDirectSymbols && inputs_.size() <= kMostDirectSlots;
+         input_buffers_.size() + local_count_ + 1 == buffers_.size() && temp_bytes_.empty() &&
+         copy_count_ == 0 && held_inputs_.empty() && stored_inputs_.empty() &&
+         buffers_[owned_arrays_[0]].c_order && buffers_.size() <= kMostDirectBuffers &&
+         guards.slot_count() <= kMostDirectSlots && guards.symbol_count() <= kMostDirectSymbols &&
+         inputs_.size() <= kMostDirectSlots;
 }
 
 Outcome ProgramHost::run_direct(PyObject* const* slots, int64_t* symbols, PyObject** result) const {
@@ -233,9 +244,12 @@ Outcome ProgramHost::run_direct(PyObject* const* slots, int64_t* symbols, PyObje
   buffers[b] = block;
   // Such a program calls back for the GIL alone, which needs no context.
   codegen::ProgramFrame native{symbols, buffers, scalars, nullptr, &kHostCallbacks};
-  if (static_cast<codegen::ExitCode>(function_(&native)) == codegen::ExitCode::kRestart) {
+  auto exit = static_cast<codegen::ExitCode>(function_(&native));
+  if (exit == codegen::ExitCode::kSuspicious)
+    exit = static_cast<codegen::ExitCode>(precise_function()(&native));
+  if (exit != codegen::ExitCode::kReturn) {
     numpy_shim::pool_free(block);
-    return Outcome::kRestart;
+    return exit == codegen::ExitCode::kRestart ? Outcome::kRestart : Outcome::kError;
   }
   try {
     *result =
@@ -246,6 +260,13 @@ Outcome ProgramHost::run_direct(PyObject* const* slots, int64_t* symbols, PyObje
     *result = nullptr;
     return Outcome::kError;
   }
+}
+
+codegen::ProgramFunction ProgramHost::precise_function() const {
+  const std::lock_guard<std::mutex> lock(precise_->mutex);
+  if (precise_->code == nullptr)
+    precise_->code = codegen::emit_native(program_, false, codegen::LoopChecks::kPrecise);
+  return precise_->code->function();
 }
 
 bool ProgramHost::prepare(RunFrame* frame) const {
@@ -263,6 +284,7 @@ bool ProgramHost::prepare(RunFrame* frame) const {
     if (!allocate_array(frame, b)) return false;
   }
   for (size_t t = 0; t < temp_bytes_.size(); ++t) {
+    if (program_.grown_slots[t]) continue;
     int64_t bytes = 0;
     if (!temp_bytes_[t].evaluate(frame->symbols, &bytes) || bytes < 0) return false;
     frame->temps[t] = static_cast<char*>(numpy_shim::pool_allocate(static_cast<size_t>(bytes)));
@@ -397,7 +419,11 @@ Outcome ProgramHost::run(const guards::CallInputs& call, PyObject* const* slots,
     if (!prepare(&frame)) return Outcome::kRestart;
     save_undo_inputs(&frame);
     codegen::ProgramFrame native{symbols, frame.buffers, frame.scalars, &frame, &kHostCallbacks};
-    const auto exit = static_cast<codegen::ExitCode>(function_(&native));
+    auto exit = static_cast<codegen::ExitCode>(function_(&native));
+    if (exit == codegen::ExitCode::kSuspicious) {
+      frame.restore();
+      exit = static_cast<codegen::ExitCode>(precise_function()(&native));
+    }
     if (frame.failure) std::rethrow_exception(frame.failure);
     if (exit == codegen::ExitCode::kRestart) {
       PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
@@ -406,6 +432,8 @@ Outcome ProgramHost::run(const guards::CallInputs& call, PyObject* const* slots,
       PyErr_Restore(type, value, traceback);
       return type == nullptr ? Outcome::kRestart : Outcome::kError;
     }
+    // A signal's handler raised: the stores stay, as those of a loop in CPython do.
+    if (exit == codegen::ExitCode::kInterrupted) return Outcome::kError;
     make_results(&frame, results);
     return Outcome::kDone;
   } catch (const PyError&) {

@@ -4,6 +4,8 @@
 #include "numlift/py/python.h"
 
 #include <cstdint>
+#include <memory>
+#include <mutex>
 #include <span>
 #include <vector>
 
@@ -79,6 +81,9 @@ class ProgramHost {
     uint8_t fp_checks;
   };
 
+  // Once the usual code has met something odd.
+  codegen::ProgramFunction precise_function() const;
+
   FrameLayout layout() const;
   // False: restart.
   bool prepare(struct RunFrame* frame) const;
@@ -118,7 +123,13 @@ class ProgramHost {
   // By buffer: an extern's array that the program stores to or hands out views of: no copy does.
   std::vector<bool> stored_externs_, shown_externs_;
   uint32_t scalar_count_ = 0, dims_count_ = 0;
-  size_t copy_count_ = 0;  // as many as buffers when there are externs
+  size_t local_count_ = 0;  // kLocal buffers
+  size_t copy_count_ = 0;   // as many as buffers when there are externs
+  struct Precise {
+    std::mutex mutex;
+    std::unique_ptr<codegen::NativeCode> code;
+  };
+  std::unique_ptr<Precise> precise_ = std::make_unique<Precise>();
   FrameLayout layout_{};
   bool is_direct_ = false;
 };

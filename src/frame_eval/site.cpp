@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "arguments.h"
+#include "cpython/flow.h"
 #include "left_values.h"
 #include "numlift/py/py_error.h"
 #include "numlift/support/check.h"
@@ -65,6 +66,73 @@ bool calls_are_under_way(const SuspendedFrame& frame) {
   return std::find(frame.stack.begin(), end, false) != end;
 }
 
+// Whether CPython, on whatever path, comes to the unit for the first time with just those locals
+// that the trace had there. (The trace may have passed the unit before it had to stop at it.)
+bool first_arrival_is_alike(const SuspendedFrame& from, const SuspendedFrame& to) {
+  constexpr char kMaybeSet = 1, kMaybeUnset = 2;
+  const auto& instructions = from.bytecode->instructions;
+  const std::vector<LocalSlot> kinds = local_slots(from.bytecode->code);
+  std::vector<char> start(kinds.size(), kMaybeUnset);
+  for (const int32_t slot : from.slots) start[static_cast<size_t>(slot)] = kMaybeSet;
+  // What a comprehension restores may be nothing.
+  std::vector<char> after_store(kinds.size(), kMaybeSet);
+  for (const Instruction& instruction : instructions) {
+    if (instruction.op == Instr::kLoadFastAndClear)
+      after_store[static_cast<size_t>(instruction.arg)] = kMaybeSet | kMaybeUnset;
+  }
+  std::vector<std::vector<char>> states(instructions.size());
+  std::vector<int32_t> pending;
+  const auto meet = [&](int32_t index, const std::vector<char>& coming) {
+    std::vector<char>& state = states[static_cast<size_t>(index)];
+    const std::vector<char> before = state;
+    if (state.empty()) state.assign(coming.size(), 0);
+    for (size_t i = 0; i < state.size(); ++i) state[i] |= coming[i];
+    if (state != before) pending.push_back(index);
+  };
+  meet(from.next, start);
+  while (!pending.empty()) {
+    const int32_t index = pending.back();
+    pending.pop_back();
+    if (index == to.next) continue;
+    const Instruction& instruction = instructions[static_cast<size_t>(index)];
+    std::vector<char> state = states[static_cast<size_t>(index)];
+    switch (instruction.op) {
+      case Instr::kStoreFast:
+        state[static_cast<size_t>(instruction.arg)] =
+            after_store[static_cast<size_t>(instruction.arg)];
+        break;
+      case Instr::kLoadFast:
+      case Instr::kMakeCell:
+        state[static_cast<size_t>(instruction.arg)] = kMaybeSet;
+        break;
+      case Instr::kDeleteFast:
+      case Instr::kLoadFastAndClear:
+        state[static_cast<size_t>(instruction.arg)] = kMaybeUnset;
+        break;
+      case Instr::kCopyFreeVars:
+        for (size_t i = 0; i < kinds.size(); ++i) {
+          if (kinds[i].is_free) state[i] = kMaybeSet;
+        }
+        break;
+      default:
+        break;
+    }
+    if (instruction.target != kNoTarget) meet(instruction.target, state);
+    if (falls_through(instruction)) meet(index + 1, state);
+  }
+  const std::vector<char>& arrived = states[static_cast<size_t>(to.next)];
+  std::vector<int32_t> more;
+  for (size_t i = 0; i < arrived.size(); ++i) {
+    const auto slot = static_cast<int32_t>(i);
+    if (std::binary_search(to.slots.begin(), to.slots.end(), slot)) {
+      if (arrived[i] != kMaybeSet) return false;
+    } else if (arrived[i] & kMaybeSet) {
+      more.push_back(slot);
+    }
+  }
+  return live_slots(*to.bytecode, {to.next}, more).empty();
+}
+
 }  // namespace
 
 size_t Site::value_count() const {
@@ -116,7 +184,8 @@ bool is_step(const TraceResult& trace, const std::vector<SuspendedFrame>& from) 
   const auto& to = trace.exit->frames;
   if (from.size() != to.size() || from.back().bytecode->code != to.back().bytecode->code ||
       !from.back().bytecode->handlers.empty() || calls_are_under_way(to.back()) ||
-      !std::equal(from.begin(), from.end() - 1, to.begin(), same_place)) {
+      !std::equal(from.begin(), from.end() - 1, to.begin(), same_place) ||
+      !first_arrival_is_alike(from.back(), to.back())) {
     return false;
   }
   return !has_array_work(trace.graph);
@@ -127,6 +196,7 @@ bool has_array_work(const Graph& graph) {
   return std::any_of(nodes.begin(), nodes.end(), [](const Node& node) {
     const OpClass kind = op_info(node.op).op_class;
     return kind == OpClass::kExtern || kind == OpClass::kReduction || kind == OpClass::kMemory ||
+           kind == OpClass::kControl ||
            (kind == OpClass::kElementwise && node.type.value_kind == ValueKind::kArray);
   });
 }

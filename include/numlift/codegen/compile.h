@@ -14,8 +14,14 @@ namespace numlift::codegen {
 // `graph` is verified and has been through the passes.
 Program schedule(Graph graph);
 
+// How the loops of a program (LoopStep) look for floating-point conditions.
+enum class LoopChecks : uint8_t {
+  kOnce,     // at their ends, for any value that is not finite: kSuspicious
+  kPrecise,  // at every operation: kRestart when NumPy would warn
+};
 // LLVM code for a scheduled program. Thread safe. keep_ir: NativeCode::ir_text is filled.
-std::unique_ptr<NativeCode> emit_native(const Program& program, bool keep_ir);
+std::unique_ptr<NativeCode> emit_native(const Program& program, bool keep_ir,
+                                        LoopChecks checks = LoopChecks::kOnce);
 
 struct CompiledProgram {
   Program program;

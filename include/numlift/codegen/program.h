@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -13,9 +14,15 @@
 
 namespace numlift::codegen {
 
-// How a run ended. After kRestart and kError nothing that the program wrote may be seen: the host
-// undoes visible stores; kRestart: the call runs in CPython from its start.
-enum class ExitCode : int32_t { kReturn = 0, kRestart = 1 };
+// How a run ended. After kRestart nothing that the program wrote may be seen: the host undoes
+// visible stores, and the call runs in CPython from its start. After kInterrupted (poll() said so)
+// the arrays keep what the loop has stored so far. kSuspicious: a loop met a NaN or an infinity,
+// and only code with NativeCode's precise checks can tell whether NumPy would warn; as kRestart,
+// but the precise code runs next.
+enum class ExitCode : int32_t { kReturn = 0, kRestart = 1, kInterrupted = 2, kSuspicious = 3 };
+
+// Larger scratch of an iteration is allocated by the code that needs it, which is never inline.
+inline constexpr int64_t kMostPrivateStackBytes = 16 * 1024;
 
 struct Buffer {
   enum class Kind : uint8_t {
@@ -23,6 +30,7 @@ struct Buffer {
     kArray,    // a fresh NumPy array that the host allocates (result, extern operand)
     kScalar,   // room for one element in the frame (a NumPy or Python scalar result)
     kTemp,     // scratch of the program, not seen by Python: `slot`
+    kLocal,    // one element that only the code in `program` itself touches: on its stack
     kPrivate,  // scratch of one iteration of the parallel root loop that uses it (each thread has
                // its own)
     kExtern,   // memory of the array that extern item `node` gave; the host fills in the pointer
@@ -65,6 +73,8 @@ struct ValueRef {
 // callback.
 struct NestStep {
   LoopNest nest;
+  // Emitted into `program` itself: no function of its own, no parallel loops, no private buffers.
+  bool is_inline = false;
 };
 struct ExternStep {
   NodeId node = kNoNode;  // the Extern node
@@ -85,17 +95,58 @@ struct NumpyLoopStep {
   SizeExpr count;
   uint8_t fp_checks = 0;
 };
-// The host allocates `buffer` now (its size depends on an extern's result).
+// `buffer` is allocated now: its size is not known before the run, or every iteration of a loop
+// needs a fresh array. The host drops what the buffer had from an earlier iteration.
 struct AllocateStep {
   BufferId buffer{};
 };
-using Step = std::variant<NestStep, ExternStep, NumpyLoopStep, AllocateStep>;
+
+// Control flow, as in the graph: what lies between a begin and its EndStep is a region. `node` is
+// the begin's node.
+struct LoopStep {
+  NodeId node = kNoNode;
+  SymbolId counter{};
+  std::optional<SizeExpr> trips;
+  bool polls = false;  // asks the host at its back edge whether to go on
+};
+struct IfStep {
+  NodeId node = kNoNode;
+  BufferId condition{};
+};
+struct ElseStep {};
+struct BlockStep {
+  NodeId node = kNoNode;
+};
+struct EndStep {};
+struct JumpStep {
+  NodeId target = kNoNode;  // a begin of an open region
+  bool again = false;       // goes on with the target's next iteration, else behind its end
+};
+// All values are read before any symbol changes.
+struct AssignStep {
+  struct Assignment {
+    SymbolId symbol{};
+    std::optional<BufferId> buffer;  // an int64 of rank 0; none: `size`
+    SizeExpr size;
+  };
+  std::vector<Assignment> assignments;
+};
+struct CheckStep {
+  BufferId condition{};
+};
+
+using Step = std::variant<NestStep, ExternStep, NumpyLoopStep, AllocateStep, LoopStep, IfStep,
+                          ElseStep, BlockStep, EndStep, JumpStep, AssignStep, CheckStep>;
 
 struct Program {
   Graph graph;                  // after the passes
   std::vector<Buffer> buffers;  // by BufferId
   std::vector<SizeExpr> temp_slot_bytes;
   std::vector<bool> allocate_late;  // by BufferId: by AllocateStep, not before the run
+  std::vector<bool> grown_slots;    // by slot: of such a buffer, which has the slot for itself
+  // By SymbolId: set while the program runs, and read from the frame by the host or by code outside
+  // `program`.
+  std::vector<bool> shared_symbols;
   std::vector<Step> steps;
   std::vector<ValueRef> outputs;  // by position in Graph::outputs
   bool may_restart = false;       // has floating-point checks, externs, casts that may fail
@@ -115,9 +166,14 @@ struct RuntimeCallbacks {
   // Around long kernels, when the caller holds the GIL.
   void* (*release_gil)(void* context);
   void (*acquire_gil)(void* context, void* state);
+  // Of a kTemp: memory of at least `bytes` for it from here on, its contents need not stay.
+  int32_t (*grow)(void* context, uint32_t buffer, int64_t bytes);
+  // Now and then in long loops: other threads may run. Not 0: the program must stop with
+  // kInterrupted.
+  int32_t (*poll)(void* context);
 };
 
-// What the native function gets. `buffers` has an entry for every Buffer (kPrivate: null).
+// What the native function gets. `buffers` has an entry for every Buffer (kPrivate, kLocal: null).
 struct ProgramFrame {
   int64_t* symbols;
   char** buffers;

@@ -226,6 +226,9 @@ class Mapping:
     def __iter__(self):
         return iter(self._dict)
 
+    def __reversed__(self):
+        return reversed(self._dict)
+
     def __setitem__(self, key, value):
         self._dict[key] = value
 
@@ -317,27 +320,28 @@ class View:
     def __iter__(self):
         return iter(self._view)
 
+    def __reversed__(self):
+        return reversed(self._view)
+
 
 class OrderedView(View):
-    def __init__(self, view, mapping):
-        self._view = view
-        self._mapping = mapping
-
     def __iter__(self):
-        return _in_order(self._mapping._dict, list(self._view))
+        return _in_order(self._view)
 
     def __reversed__(self):
-        return _in_order(self._mapping._dict, list(reversed(self._view)))
+        return _in_order(reversed(self._view))
 
 
-def _in_order(inner, items):
-    keys = list(inner)
-    for item in items:
-        if list(inner) != keys:
+def _in_order(items):
+    items = iter(items)
+    while True:
+        try:
+            item = next(items)
+        except StopIteration:
+            return
+        except RuntimeError:
             leave()
         yield item
-    if list(inner) != keys:
-        leave()
 
 
 class MergedMapping(Mapping):
@@ -416,19 +420,19 @@ class OrderedDict(MergedMapping):
         return collections.OrderedDict(self._dict)
 
     def __iter__(self):
-        return _in_order(self._dict, list(self._dict))
+        return _in_order(self._dict)
 
     def __reversed__(self):
-        return _in_order(self._dict, list(reversed(self._dict)))
+        return _in_order(reversed(self._dict))
 
     def keys(self):
-        return OrderedView(self._dict.keys(), self)
+        return OrderedView(self._dict.keys())
 
     def values(self):
-        return OrderedView(self._dict.values(), self)
+        return OrderedView(self._dict.values())
 
     def items(self):
-        return OrderedView(self._dict.items(), self)
+        return OrderedView(self._dict.items())
 
     def __eq__(self, other):
         if isinstance(other, collections.OrderedDict):

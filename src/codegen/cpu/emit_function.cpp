@@ -2,6 +2,7 @@
 
 #include <llvm/IR/Module.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <optional>
 
@@ -36,17 +37,21 @@ static_assert(offsetof(ProgramFrame, symbols) == 0 && offsetof(ProgramFrame, buf
 }  // namespace
 
 FunctionEmitter::FunctionEmitter(const Program& program, llvm::Module& module,
-                                 const std::string& name, llvm::ArrayRef<llvm::Type*> extra)
+                                 const std::string& name, llvm::ArrayRef<llvm::Type*> extra,
+                                 bool is_program)
     : program_(program),
       module_(module),
       function_(make_function(module, name, extra)),
       entry_(function_->getEntryBlock().getTerminator()),
+      step_(function_->getEntryBlock().getTerminator()),
+      is_program_(is_program),
       body_(&function_->back()),
       restart_slot_(entry_alloca(body_, body_.getInt32Ty())),
       checks_(body_, restart_slot_),
       ops_(body_, checks_),
       fields_(5, nullptr) {
   entry_.CreateStore(entry_.getInt32(0), restart_slot_);
+  if (is_program) aliases_.emplace(program, module.getContext());
 }
 
 llvm::Value* FunctionEmitter::frame_field(unsigned index) {
@@ -58,90 +63,139 @@ llvm::Value* FunctionEmitter::frame_field(unsigned index) {
   return fields_[index];
 }
 
+bool FunctionEmitter::is_changing(SymbolId id) const {
+  if (!is_program_) return false;
+  const std::vector<Symbol>& symbols = program_.graph.symbols;
+  const auto index = static_cast<size_t>(id);
+  return index >= symbols.size() || symbols[index].kind == SymbolKind::kExternDim ||
+         symbols[index].kind == SymbolKind::kRun;
+}
+
+bool FunctionEmitter::is_changing(const SizeExpr& expr) const {
+  if (!is_program_) return false;
+  std::vector<SymbolId> used;
+  expr.collect_symbols(&used);
+  return std::any_of(used.begin(), used.end(), [&](SymbolId id) { return is_changing(id); });
+}
+
+bool FunctionEmitter::is_changing(BufferId id) const {
+  const auto index = static_cast<size_t>(id);
+  return is_program_ && (program_.buffers[index].kind == Buffer::Kind::kExtern ||
+                         (index < program_.allocate_late.size() && program_.allocate_late[index]));
+}
+
+llvm::AllocaInst* FunctionEmitter::symbol_slot(SymbolId id) {
+  llvm::AllocaInst*& slot = symbol_slots_[static_cast<uint32_t>(id)];
+  if (!slot) slot = entry_alloca(body_, body_.getInt64Ty());
+  return slot;
+}
+
 llvm::Value* FunctionEmitter::size(const SizeExpr& expr) {
   if (const std::optional<int64_t> constant = expr.constant())
     return entry_.getInt64(static_cast<uint64_t>(*constant));
-  for (const auto& [known, value] : sizes_)
+  const bool changes = is_changing(expr);
+  Sizes& sizes = changes ? step_sizes_ : sizes_;
+  llvm::IRBuilder<>& b = changes ? step_ : entry_;
+  for (const auto& [known, value] : sizes)
     if (known == expr) return value;
   llvm::Value* sum = nullptr;
   for (const SizeExpr::Term& term : expr.terms()) {
     llvm::Value* product = nullptr;
     for (const auto& atom : term.atoms) {
-      llvm::Value* value = emit_atom(*atom);
-      product = product ? entry_.CreateMul(product, value) : value;
+      llvm::Value* value = emit_atom(b, *atom);
+      product = product ? b.CreateMul(product, value) : value;
     }
     if (term.coefficient != 1)
-      product = entry_.CreateMul(product, entry_.getInt64(static_cast<uint64_t>(term.coefficient)));
-    sum = sum ? entry_.CreateAdd(sum, product) : product;
+      product = b.CreateMul(product, b.getInt64(static_cast<uint64_t>(term.coefficient)));
+    sum = sum ? b.CreateAdd(sum, product) : product;
   }
   if (expr.constant_part() != 0)
-    sum = entry_.CreateAdd(sum, entry_.getInt64(static_cast<uint64_t>(expr.constant_part())));
-  sizes_.emplace_back(expr, sum);
+    sum = b.CreateAdd(sum, b.getInt64(static_cast<uint64_t>(expr.constant_part())));
+  sizes.emplace_back(expr, sum);
   return sum;
 }
 
-llvm::Value* FunctionEmitter::emit_atom(const SizeExpr::Atom& atom) {
+llvm::Value* FunctionEmitter::emit_atom(llvm::IRBuilder<>& b, const SizeExpr::Atom& atom) {
   switch (atom.kind) {
-    case SizeExpr::AtomKind::kSymbol: {
-      const SizeExpr self = SizeExpr::symbol(atom.symbol);
-      for (const auto& [known, value] : sizes_)
-        if (known == self) return value;
-      llvm::Value* address = entry_.CreateConstGEP1_64(entry_.getInt64Ty(), frame_field(0),
-                                                       static_cast<uint64_t>(atom.symbol));
-      llvm::Value* value = entry_.CreateLoad(
-          entry_.getInt64Ty(), address, "s" + std::to_string(static_cast<uint32_t>(atom.symbol)));
-      sizes_.emplace_back(self, value);
-      return value;
-    }
+    case SizeExpr::AtomKind::kSymbol:
+      return emit_symbol(b, atom.symbol);
     case SizeExpr::AtomKind::kFloorDiv:
     case SizeExpr::AtomKind::kFloorMod:
-      return emit_division(atom);
+      return emit_division(b, atom);
     case SizeExpr::AtomKind::kMin:
-      return entry_.CreateBinaryIntrinsic(llvm::Intrinsic::smin, size(atom.left), size(atom.right));
+      return b.CreateBinaryIntrinsic(llvm::Intrinsic::smin, size(atom.left), size(atom.right));
     case SizeExpr::AtomKind::kMax:
-      return entry_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, size(atom.left), size(atom.right));
+      return b.CreateBinaryIntrinsic(llvm::Intrinsic::smax, size(atom.left), size(atom.right));
   }
   NUMLIFT_UNREACHABLE();
 }
 
+llvm::Value* FunctionEmitter::emit_symbol(llvm::IRBuilder<>& b, SymbolId id) {
+  const SizeExpr self = SizeExpr::symbol(id);
+  const std::string name = "s" + std::to_string(static_cast<uint32_t>(id));
+  const bool changes = is_changing(id);
+  Sizes& sizes = changes ? step_sizes_ : sizes_;
+  for (const auto& [known, value] : sizes)
+    if (known == self) return value;
+  // A part of a changing sum may be fixed.
+  llvm::IRBuilder<>& place = changes ? b : entry_;
+  const auto slot = symbol_slots_.find(static_cast<uint32_t>(id));
+  const bool is_local = slot != symbol_slots_.end();
+  llvm::Value* address = is_local ? static_cast<llvm::Value*>(slot->second)
+                                  : place.CreateConstGEP1_64(place.getInt64Ty(), frame_field(0),
+                                                             static_cast<uint64_t>(id));
+  llvm::LoadInst* value = place.CreateLoad(place.getInt64Ty(), address, name);
+  if (!is_local && aliases_) aliases_->tag_frame(value);
+  sizes.emplace_back(self, value);
+  return value;
+}
+
 // Sizes are computed on entry, also those of loops that do not run: a divisor of 0 (or -1, which
 // may overflow) must not trap.
-llvm::Value* FunctionEmitter::emit_division(const SizeExpr::Atom& atom) {
-  llvm::Value* a = size(atom.left);
-  llvm::Value* b = size(atom.right);
-  llvm::Value* minus_one = entry_.getInt64(~uint64_t{0});
-  llvm::Value* is_minus_one = entry_.CreateICmpEQ(b, minus_one);
-  llvm::Value* odd = entry_.CreateOr(entry_.CreateICmpEQ(b, entry_.getInt64(0)), is_minus_one);
-  llvm::Value* divisor = entry_.CreateSelect(odd, entry_.getInt64(1), b);
-  llvm::Value* quotient = entry_.CreateSDiv(a, divisor);
-  llvm::Value* rest = entry_.CreateSub(a, entry_.CreateMul(quotient, divisor));
-  llvm::Value* adjust =
-      entry_.CreateAnd(entry_.CreateICmpNE(rest, entry_.getInt64(0)),
-                       entry_.CreateICmpSLT(entry_.CreateXor(rest, divisor), entry_.getInt64(0)));
+llvm::Value* FunctionEmitter::emit_division(llvm::IRBuilder<>& b, const SizeExpr::Atom& atom) {
+  llvm::Value* dividend = size(atom.left);
+  llvm::Value* given = size(atom.right);
+  llvm::Value* minus_one = b.getInt64(~uint64_t{0});
+  llvm::Value* is_minus_one = b.CreateICmpEQ(given, minus_one);
+  llvm::Value* odd = b.CreateOr(b.CreateICmpEQ(given, b.getInt64(0)), is_minus_one);
+  llvm::Value* divisor = b.CreateSelect(odd, b.getInt64(1), given);
+  llvm::Value* quotient = b.CreateSDiv(dividend, divisor);
+  llvm::Value* rest = b.CreateSub(dividend, b.CreateMul(quotient, divisor));
+  llvm::Value* adjust = b.CreateAnd(b.CreateICmpNE(rest, b.getInt64(0)),
+                                    b.CreateICmpSLT(b.CreateXor(rest, divisor), b.getInt64(0)));
   if (atom.kind == SizeExpr::AtomKind::kFloorMod)
-    return entry_.CreateSelect(adjust, entry_.CreateAdd(rest, divisor), rest);
-  llvm::Value* floor = entry_.CreateAdd(quotient, entry_.CreateSExt(adjust, entry_.getInt64Ty()));
-  return entry_.CreateSelect(is_minus_one, entry_.CreateNeg(a), floor);
+    return b.CreateSelect(adjust, b.CreateAdd(rest, divisor), rest);
+  llvm::Value* floor = b.CreateAdd(quotient, b.CreateSExt(adjust, b.getInt64Ty()));
+  return b.CreateSelect(is_minus_one, b.CreateNeg(dividend), floor);
 }
 
 llvm::Value* FunctionEmitter::buffer(BufferId id) {
   const auto index = static_cast<uint32_t>(id);
-  if (const auto known = buffers_.find(index); known != buffers_.end()) return known->second;
+  auto& buffers = is_changing(id) ? step_buffers_ : buffers_;
+  if (const auto known = buffers.find(index); known != buffers.end()) return known->second;
+  const Buffer& buffer = program_.buffers[index];
   llvm::Value* pointer;
-  if (program_.buffers[index].kind == Buffer::Kind::kPrivate) {
-    pointer = private_buffer(program_.buffers[index]);
+  if (buffer.kind == Buffer::Kind::kPrivate) {
+    pointer = private_buffer(buffer);
+  } else if (buffer.kind == Buffer::Kind::kLocal) {
+    llvm::AllocaInst* slot = entry_alloca(entry_, memory_type(module_.getContext(), buffer.dtype),
+                                          is_complex(buffer.dtype) ? 2 : 1);
+    slot->setAlignment(llvm::Align(16));
+    pointer = slot;
   } else {
-    llvm::Value* address = entry_.CreateConstGEP1_32(entry_.getPtrTy(), frame_field(1), index);
-    pointer = entry_.CreateLoad(entry_.getPtrTy(), address, "buffer" + std::to_string(index));
+    llvm::IRBuilder<>& b = is_changing(id) ? step_ : entry_;
+    llvm::Value* address = b.CreateConstGEP1_32(b.getPtrTy(), frame_field(1), index);
+    llvm::LoadInst* load = b.CreateLoad(b.getPtrTy(), address, "buffer" + std::to_string(index));
+    if (aliases_) aliases_->tag_frame(load);
+    pointer = load;
   }
-  buffers_.emplace(index, pointer);
+  buffers.emplace(index, pointer);
   return pointer;
 }
 
 llvm::Value* FunctionEmitter::private_buffer(const Buffer& buffer) {
-  constexpr int64_t kStackLimit = 16 * 1024;
   const std::optional<int64_t> bytes = buffer.bytes.constant();
-  if (bytes && *bytes <= kStackLimit) {
+  if (bytes && *bytes <= kMostPrivateStackBytes) {
     llvm::AllocaInst* slot = entry_alloca(entry_, entry_.getInt8Ty(),
                                           static_cast<uint64_t>(std::max<int64_t>(*bytes, 1)));
     slot->setAlignment(llvm::Align(64));
@@ -176,10 +230,12 @@ llvm::FunctionCallee FunctionEmitter::runtime(const char* name, llvm::Type* resu
   return callee;
 }
 
-void FunctionEmitter::forget_frame() {
-  sizes_.clear();
-  buffers_.clear();
-  entry_.SetInsertPoint(body_.GetInsertBlock());
+void FunctionEmitter::begin_step() {
+  step_sizes_.clear();
+  step_buffers_.clear();
+  auto* step = llvm::BasicBlock::Create(module_.getContext(), "step", function_);
+  step_.SetInsertPoint(body_.CreateBr(step));
+  body_.SetInsertPoint(step);
 }
 
 void FunctionEmitter::finish() {

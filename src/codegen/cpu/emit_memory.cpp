@@ -121,7 +121,9 @@ LaneValue NestEmitter::emit_load(const Value& v) {
       llvm::Value* at = offset == 0
                             ? address
                             : byte_offset(b_, address, b_.getInt64(static_cast<uint64_t>(offset)));
-      return from_memory(b_, b_.CreateAlignedLoad(element, at, kUnaligned), v.dtype);
+      llvm::LoadInst* load = b_.CreateAlignedLoad(element, at, kUnaligned);
+      f_.tag(load, v.access.buffer);
+      return from_memory(b_, load, v.dtype);
     };
     return {part(0), pair ? part(item_bytes / 2) : nullptr};
   }
@@ -141,10 +143,12 @@ LaneValue NestEmitter::emit_load(const Value& v) {
     address = byte_offset(b_, address,
                           b_.getInt64(static_cast<uint64_t>(-item_bytes * (int64_t{lanes} - 1))));
   llvm::Type* type = with_lanes(element, pair ? 2 * lanes : lanes);
-  llvm::Value* loaded =
-      lanes_.mask ? b_.CreateMaskedLoad(type, address, kUnaligned, part_mask(pair, backward),
-                                        llvm::Constant::getNullValue(type))
-                  : static_cast<llvm::Value*>(b_.CreateAlignedLoad(type, address, kUnaligned));
+  llvm::Instruction* loaded = lanes_.mask
+                                  ? static_cast<llvm::Instruction*>(b_.CreateMaskedLoad(
+                                        type, address, kUnaligned, part_mask(pair, backward),
+                                        llvm::Constant::getNullValue(type)))
+                                  : b_.CreateAlignedLoad(type, address, kUnaligned);
+  f_.tag(loaded, v.access.buffer);
   const auto finish = [&](llvm::Value* part) {
     if (backward) part = reversed(b_, part);
     return fill_masked(from_memory(b_, part, v.dtype));
@@ -169,8 +173,12 @@ void NestEmitter::emit_store(uint32_t store_index) {
   };
   if (stride == SizeExpr(0)) {
     NUMLIFT_CHECK(lane_count(stored) == 1, "lanes are stored to one element");
-    b_.CreateAlignedStore(to_memory(b_, stored.re, dtype), address, kUnaligned);
-    if (pair) b_.CreateAlignedStore(to_memory(b_, stored.im, dtype), second_part(), kUnaligned);
+    const auto store_part = [&](llvm::Value* part, llvm::Value* at) {
+      f_.tag(b_.CreateAlignedStore(to_memory(b_, part, dtype), at, kUnaligned),
+             store.access.buffer);
+    };
+    store_part(stored.re, address);
+    if (pair) store_part(stored.im, second_part());
     return;
   }
   const unsigned lanes = lanes_.count;
@@ -192,7 +200,8 @@ void NestEmitter::emit_store(uint32_t store_index) {
   llvm::Value* whole =
       pair ? b_.CreateShuffleVector(x.re, x.im, interleaving(lanes)) : to_memory(b_, x.re, dtype);
   if (lanes_.mask)
-    b_.CreateMaskedStore(whole, address, kUnaligned, part_mask(pair, backward));
+    f_.tag(b_.CreateMaskedStore(whole, address, kUnaligned, part_mask(pair, backward)),
+           store.access.buffer);
   else
     emit_contiguous_store(store_index, whole, address);
 }

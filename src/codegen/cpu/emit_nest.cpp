@@ -75,8 +75,33 @@ void NestEmitter::emit_value(ValueId id) {
   }
 }
 
+// 1.0 / float(condition), which is how a graph asks for a restart unless a condition holds.
+std::optional<LaneValue> NestEmitter::emit_quotient_by_truth(const Value& v) {
+  if (v.op != Op::kDivide || !is_float(v.dtype) || v.fp_checks != kFpDivide) return std::nullopt;
+  const Value& dividend = nest_.values[static_cast<uint32_t>(v.operands[0])];
+  const Value& divisor = nest_.values[static_cast<uint32_t>(v.operands[1])];
+  if (dividend.kind != Value::Kind::kConstant || divisor.kind != Value::Kind::kOp ||
+      divisor.op != Op::kCast)
+    return std::nullopt;
+  const ValueId truth = divisor.operands[0];
+  if (nest_.values[static_cast<uint32_t>(truth)].dtype != DType::kBool) return std::nullopt;
+  const auto* number = llvm::dyn_cast<llvm::ConstantFP>(value(v.operands[0]).re);
+  if (number == nullptr || !number->getValueAPF().isFiniteNonZero()) return std::nullopt;
+  llvm::Value* holds = value(truth).re;
+  f_.checks().must_restart(b_.CreateNot(holds));
+  const unsigned lanes = lane_count(holds->getType());
+  llvm::Constant* infinite =
+      llvm::ConstantFP::getInfinity(number->getType(), number->getValueAPF().isNegative());
+  return LaneValue{b_.CreateSelect(holds, spread(b_, value(v.operands[0]).re, lanes),
+                                   spread(b_, infinite, lanes))};
+}
+
 LaneValue NestEmitter::emit_op(ValueId id) {
   const Value& v = nest_.values[static_cast<uint32_t>(id)];
+  if (const auto quotient = emit_quotient_by_truth(v)) {
+    if (segments_.ends[static_cast<uint32_t>(id)]) f_.checks().flush();
+    return *quotient;
+  }
   std::vector<LaneValue> operands;
   std::vector<DType> dtypes;
   for (ValueId operand : v.operands) {

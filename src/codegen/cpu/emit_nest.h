@@ -7,6 +7,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "emit_function.h"
@@ -32,6 +33,7 @@ class NestEmitter {
   void emit_items(const std::vector<Item>& items);
   void emit_value(ValueId id);
   LaneValue emit_op(ValueId id);
+  std::optional<LaneValue> emit_quotient_by_truth(const Value& value);
   LaneValue emit_constant(const ScalarBits& constant);
   LaneValue emit_index(VarId var);
 

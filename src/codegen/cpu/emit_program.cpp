@@ -1,4 +1,5 @@
-// A program as one LLVM module: `program` runs the steps, each nest is a function of its own.
+// A program as one LLVM module: `program` runs the steps. Each nest is a function of its own,
+// unless it is inline.
 #include <llvm/IR/IntrinsicsX86.h>
 #include <llvm/IR/Verifier.h>
 #include <llvm/Support/raw_ostream.h>
@@ -6,6 +7,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "emit_flow.h"
 #include "emit_nest.h"
 #include "llvm_versions.h"
 #include "numlift/codegen/compile.h"
@@ -21,10 +23,16 @@ namespace {
 
 class ProgramEmitter {
  public:
-  ProgramEmitter(const Program& program, llvm::Module& module)
-      : program_(program), f_(program, module, "program"), b_(f_.builder()) {
+  ProgramEmitter(const Program& program, llvm::Module& module, LoopChecks checks)
+      : program_(program),
+        f_(program, module, "program", {}, /*is_program=*/true),
+        b_(f_.builder()),
+        flow_(f_, checks) {
     f_.function()->setLinkage(llvm::Function::ExternalLinkage);
     for (unsigned field = 0; field < 5; ++field) f_.frame_field(field);  // in the entry block
+    if (std::any_of(program.steps.begin(), program.steps.end(),
+                    [](const Step& step) { return std::holds_alternative<LoopStep>(step); }))
+      f_.function()->addFnAttr(kLoopingAttribute);
   }
 
   void emit() {
@@ -32,22 +40,12 @@ class ProgramEmitter {
     // would not.
     llvm::AllocaInst* saved = entry_alloca(b_, b_.getInt32Ty());
     call_intrinsic(b_, llvm::Intrinsic::x86_sse_stmxcsr, {saved});
-    auto* stop = llvm::BasicBlock::Create(b_.getContext(), "stop", f_.function());
+    flow_.begin();
     for (uint32_t index = 0; index < program_.steps.size(); ++index) {
-      llvm::Value* restart = std::visit([&](const auto& step) { return emit_step(step, index); },
-                                        program_.steps[index]);
-      auto* next = llvm::BasicBlock::Create(b_.getContext(), "step", f_.function(), stop);
-      b_.CreateCondBr(b_.CreateICmpEQ(restart, b_.getInt32(0)), next, stop);
-      results_.emplace_back(b_.getInt32(static_cast<uint32_t>(ExitCode::kRestart)),
-                            b_.GetInsertBlock());
-      b_.SetInsertPoint(next);
+      f_.begin_step();
+      std::visit([&](const auto& step) { emit_step(step, index); }, program_.steps[index]);
     }
-    results_.emplace_back(b_.getInt32(static_cast<uint32_t>(ExitCode::kReturn)),
-                          b_.GetInsertBlock());
-    b_.CreateBr(stop);
-    b_.SetInsertPoint(stop);
-    llvm::PHINode* result = b_.CreatePHI(b_.getInt32Ty(), static_cast<unsigned>(results_.size()));
-    for (const auto& [value, block] : results_) result->addIncoming(value, block);
+    llvm::Value* result = flow_.finish();
     call_intrinsic(b_, llvm::Intrinsic::x86_sse_ldmxcsr, {saved});
     b_.CreateRet(result);
   }
@@ -55,22 +53,34 @@ class ProgramEmitter {
   ProgramSymbols take_symbols() { return std::move(symbols_); }
 
  private:
-  llvm::Value* emit_step(const NestStep& step, uint32_t index);
-  llvm::Value* emit_step(const ExternStep& step, uint32_t index);
-  llvm::Value* emit_step(const NumpyLoopStep& step, uint32_t index);
-  llvm::Value* emit_step(const AllocateStep& step, uint32_t index);
-  llvm::Value* call_host(unsigned callback, uint32_t argument);
+  void emit_step(const NestStep& step, uint32_t index);
+  void emit_step(const ExternStep& step, uint32_t index);
+  void emit_step(const NumpyLoopStep& step, uint32_t index);
+  void emit_step(const AllocateStep& step, uint32_t index);
+  template <class ControlStep>
+  void emit_step(const ControlStep& step, uint32_t) {
+    flow_.emit(step);
+  }
+  llvm::Value* call_host(unsigned callback, llvm::ArrayRef<llvm::Value*> arguments);
   llvm::Value* load_now(unsigned field, uint64_t index, llvm::Type* type);
   llvm::Value* host_symbol(const std::string& name, void* address);
+  // The function of a step or the host said so.
+  void restart_unless_zero(llvm::Value* answer) {
+    f_.restart_if(b_.CreateICmpNE(answer, b_.getInt32(0)));
+  }
 
   const Program& program_;
   FunctionEmitter f_;
   llvm::IRBuilder<>& b_;
+  FlowEmitter flow_;
   ProgramSymbols symbols_;
-  std::vector<std::pair<llvm::Value*, llvm::BasicBlock*>> results_;
 };
 
-llvm::Value* ProgramEmitter::emit_step(const NestStep& step, uint32_t index) {
+void ProgramEmitter::emit_step(const NestStep& step, uint32_t index) {
+  if (step.is_inline) {
+    NestEmitter(f_, step.nest).emit_root();
+    return;
+  }
   llvm::Function* kernel;
   {
     FunctionEmitter nest(program_, f_.module(), "nest" + std::to_string(index));
@@ -78,7 +88,6 @@ llvm::Value* ProgramEmitter::emit_step(const NestStep& step, uint32_t index) {
     nest.finish();
     kernel = nest.function();
   }
-  f_.forget_frame();
   llvm::Value* cost = b_.CreateMul(f_.size(step.nest.work),
                                    b_.getInt64(static_cast<uint64_t>(std::max(step.nest.cost, 1))));
   llvm::Value* is_long = b_.CreateICmpSGE(cost, b_.getInt64(kLongKernelCost));
@@ -98,28 +107,47 @@ llvm::Value* ProgramEmitter::emit_step(const NestStep& step, uint32_t index) {
   llvm::PHINode* result = b_.CreatePHI(b_.getInt32Ty(), 2);
   result->addIncoming(long_result, without_gil);
   result->addIncoming(short_result, with_gil);
-  return result;
+  restart_unless_zero(result);
 }
 
 llvm::Value* ProgramEmitter::load_now(unsigned field, uint64_t index, llvm::Type* type) {
   return b_.CreateLoad(type, b_.CreateConstGEP1_64(type, f_.frame_field(field), index));
 }
 
-llvm::Value* ProgramEmitter::call_host(unsigned callback, uint32_t argument) {
+llvm::Value* ProgramEmitter::call_host(unsigned callback, llvm::ArrayRef<llvm::Value*> arguments) {
   llvm::Value* function = load_now(4, callback, b_.getPtrTy());
-  auto* type = llvm::FunctionType::get(b_.getInt32Ty(), {b_.getPtrTy(), b_.getInt32Ty()}, false);
-  return b_.CreateCall(type, function, {f_.frame_field(3), b_.getInt32(argument)});
+  llvm::SmallVector<llvm::Value*, 3> all{f_.frame_field(3)};
+  llvm::SmallVector<llvm::Type*, 3> types{b_.getPtrTy()};
+  for (llvm::Value* argument : arguments) {
+    all.push_back(argument);
+    types.push_back(argument->getType());
+  }
+  return b_.CreateCall(llvm::FunctionType::get(b_.getInt32Ty(), types, false), function, all);
 }
 
 static_assert(offsetof(RuntimeCallbacks, extern_call) == 0 &&
-              offsetof(RuntimeCallbacks, allocate) == sizeof(void*));
+              offsetof(RuntimeCallbacks, allocate) == sizeof(void*) &&
+              offsetof(RuntimeCallbacks, grow) == 4 * sizeof(void*));
 
-llvm::Value* ProgramEmitter::emit_step(const ExternStep&, uint32_t index) {
-  return call_host(0, index);
+void ProgramEmitter::emit_step(const ExternStep&, uint32_t index) {
+  restart_unless_zero(call_host(0, {b_.getInt32(index)}));
 }
 
-llvm::Value* ProgramEmitter::emit_step(const AllocateStep& step, uint32_t) {
-  return call_host(1, static_cast<uint32_t>(step.buffer));
+void ProgramEmitter::emit_step(const AllocateStep& step, uint32_t) {
+  const Buffer& buffer = program_.buffers[static_cast<uint32_t>(step.buffer)];
+  llvm::Value* number = b_.getInt32(static_cast<uint32_t>(step.buffer));
+  if (buffer.kind != Buffer::Kind::kTemp) {
+    restart_unless_zero(call_host(1, {number}));
+    return;
+  }
+  // Larger than ever before in this run?
+  llvm::AllocaInst* room = flow_.make_slot(-1);
+  llvm::Value* bytes = f_.size(buffer.bytes);
+  llvm::Value* has_room = b_.CreateLoad(b_.getInt64Ty(), room);
+  f_.guarded(b_.CreateICmpSGT(bytes, has_room), "grow", [&] {
+    restart_unless_zero(call_host(4, {number, bytes}));
+    b_.CreateStore(bytes, room);
+  });
 }
 
 llvm::Value* ProgramEmitter::host_symbol(const std::string& name, void* address) {
@@ -127,9 +155,8 @@ llvm::Value* ProgramEmitter::host_symbol(const std::string& name, void* address)
   return f_.module().getOrInsertGlobal(name, b_.getInt8Ty());
 }
 
-llvm::Value* ProgramEmitter::emit_step(const NumpyLoopStep& step, uint32_t index) {
+void ProgramEmitter::emit_step(const NumpyLoopStep& step, uint32_t index) {
   const NumpyLoopInfo& loop = program_.graph.loops.at(step.loop);
-  f_.forget_frame();
   const size_t arity = step.operands.size() + 1;
   llvm::Value* args = entry_alloca(b_, b_.getPtrTy(), arity);
   llvm::Value* steps = entry_alloca(b_, b_.getInt64Ty(), arity);
@@ -150,21 +177,21 @@ llvm::Value* ProgramEmitter::emit_step(const NumpyLoopStep& step, uint32_t index
                                 : llvm::ConstantPointerNull::get(b_.getPtrTy());
   llvm::Type* p = b_.getPtrTy();
   llvm::Type* i64 = b_.getInt64Ty();
-  return b_.CreateCall(
+  restart_unless_zero(b_.CreateCall(
       f_.runtime("numlift_run_numpy_loop", b_.getInt32Ty(), {p, p, p, p, i64, p, b_.getInt32Ty()}),
-      {f_.frame(), function, data, args, f_.size(step.count), steps, b_.getInt32(step.fp_checks)});
+      {f_.frame(), function, data, args, f_.size(step.count), steps, b_.getInt32(step.fp_checks)}));
 }
 
 }  // namespace
 }  // namespace cpu
 
-std::unique_ptr<NativeCode> emit_native(const Program& program, bool keep_ir) {
+std::unique_ptr<NativeCode> emit_native(const Program& program, bool keep_ir, LoopChecks checks) {
   auto context = std::make_unique<llvm::LLVMContext>();
   auto module = std::make_unique<llvm::Module>(
       program.graph.name.empty() ? "program" : program.graph.name, *context);
   cpu::ProgramSymbols symbols;
   {
-    cpu::ProgramEmitter emitter(program, *module);
+    cpu::ProgramEmitter emitter(program, *module, checks);
     emitter.emit();
     symbols = emitter.take_symbols();
   }

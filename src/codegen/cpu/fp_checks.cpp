@@ -230,12 +230,61 @@ llvm::Value* FpChecks::call_check_values() {
 }
 
 void FpChecks::restart_if(llvm::Value* condition) {
+  if (leave_ != nullptr) {
+    llvm::LLVMContext& context = builder_.getContext();
+    auto* next = llvm::BasicBlock::Create(context, "go.on", leave_->getParent(), leave_);
+    builder_.CreateCondBr(condition, leave_, next,
+                          llvm::MDBuilder(context).createBranchWeights(1, 1000));
+    builder_.SetInsertPoint(next);
+    return;
+  }
   llvm::Value* old = builder_.CreateLoad(builder_.getInt32Ty(), restart_slot_);
   builder_.CreateStore(
       builder_.CreateOr(old, builder_.CreateZExt(condition, builder_.getInt32Ty())), restart_slot_);
 }
 
+bool FpChecks::can_sum_up() const {
+  const auto is_scalar = [](llvm::Value* value) { return lane_count(value->getType()) == 1; };
+  return sum_slot_ != nullptr && noted_.empty() &&
+         std::all_of(tested_.begin(), tested_.end(), is_scalar) &&
+         std::all_of(must_.begin(), must_.end(), is_scalar);
+}
+
+// sum += x * 0 for all x: neither branches nor keeps anything for a cold block. The sum may be
+// reordered, so that loops can be vectorised. The products may not, and their zero is a secret: of
+// (y * 1e200) * 0 LLVM would make y * 0.
+void FpChecks::sum_up() {
+  llvm::Value* bad = nullptr;
+  for (llvm::Value* mask : must_) bad = either(builder_, bad, mask);
+  if (bad) restart_if(bad);
+  llvm::IRBuilder<>::FastMathFlagGuard guard(builder_);
+  llvm::FastMathFlags product_flags, sum_flags;
+  product_flags.setAllowContract();
+  sum_flags.setAllowContract();
+  sum_flags.setAllowReassoc();
+  llvm::Value* sum = nullptr;
+  for (llvm::Value* value : tested_) {
+    builder_.setFastMathFlags(product_flags);
+    if (!value->getType()->isDoubleTy())
+      value = builder_.CreateFPExt(value, builder_.getDoubleTy());
+    llvm::Value* product = builder_.CreateFMul(value, zero_);
+    builder_.setFastMathFlags(sum_flags);
+    sum = sum ? builder_.CreateFAdd(sum, product) : product;
+  }
+  if (sum)
+    builder_.CreateStore(
+        builder_.CreateFAdd(builder_.CreateLoad(builder_.getDoubleTy(), sum_slot_), sum),
+        sum_slot_);
+  must_.clear();
+  tested_.clear();
+  watched_.clear();
+}
+
 void FpChecks::flush() {
+  if (can_sum_up()) {
+    sum_up();
+    return;
+  }
   llvm::Value* any = nullptr;
   for (llvm::Value* mask : must_) any = either(builder_, any, mask);
   for (llvm::Value* component : tested_)

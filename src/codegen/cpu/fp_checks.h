@@ -71,12 +71,25 @@ class FpChecks {
   // Emits the tests of everything recorded since the last flush, at the builder's place.
   void flush();
 
+  // From here on what is tested in scalar code is only summed up in `slot` (a double): it becomes
+  // NaN once a value was not finite. Null: as before. `zero`: 0.0, but LLVM must not know.
+  void sum_up_in(llvm::AllocaInst* slot, llvm::Value* zero) {
+    sum_slot_ = slot;
+    zero_ = zero;
+  }
+
+  // From here on a restart leaves for `block` at once; the slot stays 0.
+  void leave_at(llvm::BasicBlock* block) { leave_ = block; }
+
   // After a reduction: the result against what its operands were.
   void check_reduction(const SeenSlots& seen, uint8_t fp_checks, const LaneValue& result);
-  // Sets the restart slot where `condition` (i1) holds.
+  // Sets the restart slot, or leaves, where `condition` (i1) holds.
   void restart_if(llvm::Value* condition);
 
  private:
+  bool can_sum_up() const;
+  void sum_up();
+
   struct Watched {
     Op op;
     uint8_t fp_checks;
@@ -93,6 +106,9 @@ class FpChecks {
 
   llvm::IRBuilder<>& builder_;
   llvm::AllocaInst* restart_slot_;
+  llvm::BasicBlock* leave_ = nullptr;
+  llvm::AllocaInst* sum_slot_ = nullptr;
+  llvm::Value* zero_ = nullptr;
   std::vector<llvm::Value*> must_;
   std::vector<llvm::Value*> tested_;  // components that are finite on the hot path
   std::vector<Watched> watched_;

@@ -29,6 +29,9 @@ std::unique_ptr<NativeCode> link_program(std::unique_ptr<llvm::LLVMContext> cont
                                          std::unique_ptr<llvm::Module> module,
                                          const ProgramSymbols& symbols, bool keep_ir);
 
+// A function that has loops of the user's.
+inline constexpr const char* kLoopingAttribute = "numlift-looping";
+
 // The short pipeline. The module has been verified.
 void optimize(llvm::Module& module, llvm::TargetMachine& machine);
 

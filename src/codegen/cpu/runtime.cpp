@@ -3,9 +3,11 @@
 
 #include <emmintrin.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 
 #include "fp_checks.h"
 #include "numlift/graph/scalar.h"
@@ -79,6 +81,7 @@ std::vector<std::pair<std::string, void*>> make_symbols() {
       {"numlift_check_values", address_of(&check_values)},
       {"numlift_chunk_size", address_of(&chunk_size)},
       {"numlift_run_long", address_of(&run_long)},
+      {"numlift_poll", address_of(&poll)},
       {"numlift_run_numpy_loop", address_of(&run_numpy_loop)},
       {"numlift_scratch_alloc", address_of(&scratch_alloc)},
       {"numlift_scratch_free", address_of(&scratch_free)},
@@ -120,6 +123,28 @@ int32_t run_long(ProgramFrame* frame, int32_t (*kernel)(ProgramFrame*)) noexcept
   const int32_t result = kernel(frame);
   callbacks->acquire_gil(frame->context, state);
   return result;
+}
+
+int64_t poll(ProgramFrame* frame, PollState* state) noexcept {
+  constexpr int64_t kLookNs = 1'000'000, kAskNs = 5'000'000;
+  constexpr int64_t kMostGrowth = 8, kMostInterval = int64_t{1} << 40;
+  timespec time{};
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  const int64_t now = int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+  if (state->interval == 0) {
+    *state = {now, now, 1};
+    return 1;
+  }
+  const int64_t elapsed = std::max<int64_t>(now - state->seen_ns, 1);
+  state->seen_ns = now;
+  state->interval = elapsed < kLookNs / kMostGrowth
+                        ? std::min(state->interval * kMostGrowth, kMostInterval)
+                        : std::max<int64_t>(state->interval * kLookNs / elapsed, 1);
+  if (now - state->asked_ns < kAskNs) return state->interval;
+  state->asked_ns = now;
+  const RuntimeCallbacks* callbacks = frame->callbacks;
+  const bool must_stop = callbacks && callbacks->poll && callbacks->poll(frame->context) != 0;
+  return must_stop ? 0 : state->interval;
 }
 
 int32_t run_numpy_loop(ProgramFrame* frame, void* function, void* data, char** args, int64_t count,

@@ -43,6 +43,16 @@ int32_t run_long(ProgramFrame* frame, int32_t (*kernel)(ProgramFrame*)) noexcept
 int32_t run_numpy_loop(ProgramFrame* frame, void* function, void* data, char** args, int64_t count,
                        const int64_t* steps, int32_t fp_checks) noexcept;
 
+// How often a program's loops look at the clock; begins as zeros.
+struct PollState {
+  int64_t seen_ns = 0;   // at the last look
+  int64_t asked_ns = 0;  // when the host was asked
+  int64_t interval = 0;  // back edges between two looks
+};
+// A look at the clock; asks the host every few milliseconds. Back edges until the next look, or 0:
+// the program must stop.
+int64_t poll(ProgramFrame* frame, PollState* state) noexcept;
+
 // From this many simple operations on (about 0.3 ms) a kernel lets other Python threads run.
 inline constexpr int64_t kLongKernelCost = 2'000'000;
 

@@ -2,7 +2,6 @@
 #include "schedule/buffers.h"
 
 #include <algorithm>
-#include <unordered_map>
 
 #include "numlift/support/check.h"
 
@@ -43,6 +42,13 @@ std::vector<Uses> find_uses(const Plan& plan, const std::vector<Task>& tasks,
         buffer.in_one_nest = false;
       }
       if (task.store_access) touch(task.store_footprint.buffer).in_one_nest = false;
+    } else if (const NodeId* control = std::get_if<NodeId>(&step)) {
+      for (NodeId operand : plan.graph.node(*control).operands) {
+        if (!plan.of(operand).place) continue;
+        Uses& buffer = touch(plan.of(operand).place->buffer);
+        buffer.loads.push_back({nullptr, nullptr});
+        buffer.in_one_nest = false;
+      }
     } else {
       RawNest& raw = std::get<RawNest>(step);
       for (size_t i = 0; i < raw.nest.values.size(); ++i) {
@@ -175,11 +181,24 @@ void drop_unread_stores(const Plan& plan, const std::vector<Task>& tasks,
 
 void make_private(Plan* plan, const std::vector<Task>& tasks, std::vector<RawStep>* steps) {
   const std::vector<Uses> uses = find_uses(*plan, tasks, steps);
+  // By step: the innermost loop of the program around it.
+  std::vector<NodeId> loop_of;
+  std::vector<NodeId> open;
+  for (const RawStep& step : *steps) {
+    const NodeId* control = std::get_if<NodeId>(&step);
+    const Op op = control == nullptr ? Op::kAdd : plan->graph.node(*control).op;
+    if (op == Op::kLoop) open.push_back(*control);
+    if (op == Op::kEnd && plan->graph.node(plan->graph.node(*control).operands[0]).op == Op::kLoop)
+      open.pop_back();
+    loop_of.push_back(open.empty() ? kNoNode : open.back());
+  }
   for (size_t i = 0; i < plan->buffers.size(); ++i) {
     Buffer& buffer = plan->buffers[i];
     if (buffer.kind != Buffer::Kind::kTemp || !uses[i].in_one_nest || uses[i].stores.empty()) {
       continue;
     }
+    // What a later iteration reads is not private to this one.
+    if (plan->regions.loop_of(buffer.node) != loop_of[uses[i].step]) continue;
     try_private(&buffer, uses[i], &std::get<RawNest>((*steps)[uses[i].step]));
   }
 }
@@ -203,87 +222,6 @@ void drop_unused_buffers(Program* program) {
   for (Step& step : program->steps) for_each_buffer(&step, rename);
   for (ValueRef& output : program->outputs) {
     if (mentions_buffer(output)) rename(output.buffer);
-  }
-}
-
-void add_late_allocations(Program* program) {
-  auto is_late = [&](const Buffer& buffer) {
-    if (buffer.kind == Buffer::Kind::kInput || buffer.kind == Buffer::Kind::kExtern ||
-        buffer.kind == Buffer::Kind::kPrivate) {
-      return false;
-    }
-    std::vector<SymbolId> symbols;
-    for (const SizeExpr& dim : buffer.dims) dim.collect_symbols(&symbols);
-    return std::any_of(symbols.begin(), symbols.end(), [&](SymbolId id) {
-      return program->graph.symbols[static_cast<size_t>(id)].kind == SymbolKind::kExternDim;
-    });
-  };
-  program->allocate_late.clear();
-  for (const Buffer& buffer : program->buffers) program->allocate_late.push_back(is_late(buffer));
-  std::vector<bool> allocated(program->buffers.size(), false);
-  auto allocate_before = [&](std::vector<Step>* steps, BufferId id) {
-    if (!program->allocate_late[index(id)] || allocated[index(id)]) return;
-    allocated[index(id)] = true;
-    steps->push_back(AllocateStep{id});
-  };
-  std::vector<Step> steps;
-  for (Step& step : program->steps) {
-    for_each_buffer(&step, [&](BufferId& id) { allocate_before(&steps, id); });
-    steps.push_back(std::move(step));
-  }
-  // An Empty that nothing touches but the caller.
-  for (const ValueRef& output : program->outputs) {
-    if (mentions_buffer(output)) allocate_before(&steps, output.buffer);
-  }
-  program->steps = std::move(steps);
-}
-
-// Linear scan over the steps; a slot is free again after the last step that mentions its buffer.
-void assign_temp_slots(Program* program) {
-  struct Life {
-    size_t first = 0, last = 0;
-    bool any = false;
-  };
-  std::vector<Life> lives(program->buffers.size());
-  for (size_t at = 0; at < program->steps.size(); ++at) {
-    for_each_buffer(&program->steps[at], [&](BufferId& id) {
-      Life& life = lives[index(id)];
-      if (!life.any) life = {at, at, true};
-      life.last = at;
-    });
-  }
-  std::vector<size_t> by_start;
-  for (size_t i = 0; i < lives.size(); ++i) {
-    if (program->buffers[i].kind == Buffer::Kind::kTemp && lives[i].any) by_start.push_back(i);
-  }
-  std::stable_sort(by_start.begin(), by_start.end(),
-                   [&](size_t a, size_t b) { return lives[a].first < lives[b].first; });
-  std::unordered_multimap<size_t, uint32_t> free;  // by hash of the size
-  std::vector<std::pair<size_t, uint32_t>> busy;   // last step, slot; a heap, soonest first
-  const auto later = [](const auto& a, const auto& b) { return a.first > b.first; };
-  for (size_t i : by_start) {
-    Buffer& buffer = program->buffers[i];
-    while (!busy.empty() && busy.front().first < lives[i].first) {
-      std::pop_heap(busy.begin(), busy.end(), later);
-      const uint32_t slot = busy.back().second;
-      free.emplace(program->temp_slot_bytes[slot].hash(), slot);
-      busy.pop_back();
-    }
-    std::optional<uint32_t> found;
-    auto [first, last] = free.equal_range(buffer.bytes.hash());
-    for (auto at = first; at != last && !found && !program->allocate_late[i]; ++at) {
-      if (!(program->temp_slot_bytes[at->second] == buffer.bytes)) continue;
-      found = at->second;
-      free.erase(at);
-      break;
-    }
-    if (!found) {
-      found = static_cast<uint32_t>(program->temp_slot_bytes.size());
-      program->temp_slot_bytes.push_back(buffer.bytes);
-    }
-    buffer.slot = *found;
-    busy.emplace_back(lives[i].last, *found);
-    std::push_heap(busy.begin(), busy.end(), later);
   }
 }
 

@@ -9,8 +9,8 @@
 
 namespace numlift::codegen {
 
-// A nest, or an opaque task.
-using RawStep = std::variant<RawNest, TaskId>;
+// A nest, an opaque task, or a node of control flow.
+using RawStep = std::variant<RawNest, TaskId, NodeId>;
 
 // Drops stores to temporaries that nothing loads: their values were handed on in registers.
 void drop_unread_stores(const Plan& plan, const std::vector<Task>& tasks,
@@ -18,11 +18,14 @@ void drop_unread_stores(const Plan& plan, const std::vector<Task>& tasks,
 // Temporaries that only one root loop touches, each iteration its own part, keep just that part.
 void make_private(Plan* plan, const std::vector<Task>& tasks, std::vector<RawStep>* steps);
 
-// On the finished program: drops buffers that nothing mentions, gives temporaries their slots, and
-// puts allocation steps before the first use of buffers whose size depends on an extern's result.
+// On the finished program: drops buffers that nothing mentions, keeps scalars on the stack that
+// only `program` itself touches, gives the other temporaries their slots, and puts allocation steps
+// before the first use of buffers whose size is not known on entry, and of arrays that are born
+// inside a loop.
 void drop_unused_buffers(Program* program);
-void add_late_allocations(Program* program);
-void assign_temp_slots(Program* program);
+void make_local(Program* program);
+void add_late_allocations(Program* program, const Regions& regions);
+void assign_temp_slots(Program* program, const Regions& regions);
 
 inline bool mentions_buffer(const ValueRef& value) {
   return value.kind == ValueRef::Kind::kBufferArray || value.kind == ValueRef::Kind::kView ||
@@ -45,8 +48,16 @@ void for_each_buffer(Step* step, Visit visit) {
   } else if (auto* loop_step = std::get_if<NumpyLoopStep>(step)) {
     for (BufferId& operand : loop_step->operands) visit(operand);
     visit(loop_step->result);
-  } else {
-    visit(std::get<AllocateStep>(*step).buffer);
+  } else if (auto* allocate_step = std::get_if<AllocateStep>(step)) {
+    visit(allocate_step->buffer);
+  } else if (auto* if_step = std::get_if<IfStep>(step)) {
+    visit(if_step->condition);
+  } else if (auto* check_step = std::get_if<CheckStep>(step)) {
+    visit(check_step->condition);
+  } else if (auto* assign_step = std::get_if<AssignStep>(step)) {
+    for (AssignStep::Assignment& assignment : assign_step->assignments) {
+      if (assignment.buffer) visit(*assignment.buffer);
+    }
   }
 }
 

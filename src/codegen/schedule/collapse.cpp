@@ -42,12 +42,11 @@ class Collapser {
     const Loop& a = loop(outer);
     const Loop& b = loop(inner);
     if (a.reduction != b.reduction) return false;
-    // One reduction over both loops, carried by the outer one.
+    // A reduction is carried by the outermost of its loops and runs over both of these or neither.
     if (!b.reductions.empty()) return false;
-    for (const Reduction& reduction : a.reductions) {
-      if (std::find(reduction.loops.begin(), reduction.loops.end(), inner) ==
-          reduction.loops.end()) {
-        return false;
+    for (const Loop& carrier : nest_.loops) {
+      for (const Reduction& reduction : carrier.reductions) {
+        if (runs_over(reduction, outer) != runs_over(reduction, inner)) return false;
       }
     }
     if (raw_.holds_private[static_cast<size_t>(outer)] !=
@@ -58,6 +57,10 @@ class Collapser {
       if (!walks_as_one(in_bytes(position.index), outer, inner)) return false;
     }
     return body_walks_as_one(b.body, outer, inner);
+  }
+
+  static bool runs_over(const Reduction& reduction, VarId var) {
+    return std::find(reduction.loops.begin(), reduction.loops.end(), var) != reduction.loops.end();
   }
 
   static std::vector<std::pair<VarId, SizeExpr>> in_bytes(const Affine& index) {
@@ -97,10 +100,11 @@ class Collapser {
     Loop& kept = loop(outer);
     merged.extent = kept.extent * merged.extent;
     merged.reductions = std::move(kept.reductions);
-    for (Reduction& reduction : merged.reductions) std::erase(reduction.loops, inner);
     rename_below(merged.body, inner, outer);
     for (RawNest::Position& position : raw_.positions) rename(&position.index, inner, outer);
     kept = std::move(merged);
+    for (Loop& carrier : nest_.loops)
+      for (Reduction& reduction : carrier.reductions) std::erase(reduction.loops, inner);
   }
 
   void rename_below(const std::vector<Item>& body, VarId from, VarId to) {

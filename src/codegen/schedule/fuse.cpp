@@ -209,6 +209,7 @@ class Fuser {
     if (!steps.empty() && steps.back()[0]->tree.kind == LoopTree::Kind::kLeaf) {
       return steps.size() - 1;
     }
+    if (plan_.regions.any()) return std::nullopt;
     std::optional<size_t> scalar_step;
     for (size_t i = steps.size(); i > 0 && i + kLookBackScalars > steps.size(); --i) {
       const auto& groups = steps[i - 1];
@@ -228,10 +229,9 @@ class Fuser {
 
 }  // namespace
 
-std::vector<StepTrees> fuse_tasks(const Plan& plan, const std::vector<Task>& tasks) {
+std::vector<StepTrees> fuse_tasks(const Plan& plan, const std::vector<Task>& tasks,
+                                  const std::vector<TaskId>& ids) {
   const Fuser fuser(plan, tasks);
-  std::vector<TaskId> ids;
-  for (size_t i = 0; i < tasks.size(); ++i) ids.push_back(TaskId{static_cast<uint32_t>(i)});
   return fuser.make_steps(fuser.fuse_level(ids, 0));
 }
 

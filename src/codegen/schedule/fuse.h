@@ -24,10 +24,13 @@ struct LoopTree {
   std::vector<LoopTree> children;  // kLoop
 };
 
-// The trees of one step. Several: what follows the first has rank 0.
+// The trees of one step. Several: what follows the first has rank 0. In a graph with control flow
+// all of them have rank 0 then: scalars stay with the code that branches on them.
 using StepTrees = std::vector<LoopTree>;
 
-// Steps in an order that keeps all dependences. `tasks` are in node order.
-std::vector<StepTrees> fuse_tasks(const Plan& plan, const std::vector<Task>& tasks);
+// Steps for the tasks `ids`, which are in node order with no control flow in between. Their order
+// keeps all dependences.
+std::vector<StepTrees> fuse_tasks(const Plan& plan, const std::vector<Task>& tasks,
+                                  const std::vector<TaskId>& ids);
 
 }  // namespace numlift::codegen

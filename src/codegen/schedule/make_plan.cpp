@@ -3,6 +3,9 @@
 // Values are evaluated where they are used, which may be after a store that changes what they read.
 // Such a value is stored at its own position instead; a view of old contents is copied there. So
 // at every task, each buffer has just the contents that the versions named by its reads have.
+//
+// Nothing that reads memory or may stop the program is evaluated in another stretch than its own:
+// whether and how often it runs would change with it.
 #include <algorithm>
 
 #include "numlift/support/check.h"
@@ -20,7 +23,10 @@ class Planner {
         reads_(graph_.size()),
         buffer_of_(graph_.size()),
         newest_(graph_.size(), kNoNode),
-        is_stored_to_(graph_.size(), false) {}
+        is_stored_to_(graph_.size(), false),
+        runs_anywhere_(graph_.size(), false),
+        symbols_(graph_.size()),
+        changed_at_(graph_.symbols.size(), 0) {}
 
   void run() {
     for (size_t i = 0; i < graph_.size(); ++i) {
@@ -40,13 +46,23 @@ class Planner {
 
   void visit(NodeId id) {
     const Node& node = graph_.node(id);
+    if (node.op == Op::kMerge) {
+      next_version(id);
+      return;
+    }
+    if (is_control(node.op)) {
+      visit_control(id);
+      return;
+    }
     const size_t value_operands_from = node.op == Op::kStore ? 1 : 0;
     for (size_t i = value_operands_from; i < node.operands.size(); ++i)
-      keep_fresh(node.operands[i]);
+      keep_fresh(node.operands[i], id);
     if (node.op == Op::kStore) {
       visit_store(id);
       return;
     }
+    note_symbols(id);
+    runs_anywhere_[index_of(id)] = can_run_anywhere(node);
     if (is_memory_root(node) || plan_.of(id).own_buffer) {
       give_buffer(id);
       return;
@@ -71,17 +87,103 @@ class Planner {
     const bool reads_target = std::any_of(
         reads.begin(), reads.end(), [&](NodeId version) { return plan_.root_of(version) == root; });
     if (reads_target && reads_elements_of_others(id)) give_buffer(value);
-    const BufferId target = buffer_of_[index_of(root)];
-    Buffer& buffer = plan_.buffers[index(target)];
-    buffer.stored_to = true;
-    plan_.nodes[index_of(id)].place = whole_buffer(target, buffer, id);
+    plan_.buffers[index(buffer_of_[index_of(root)])].stored_to = true;
+    next_version(id);
+  }
+
+  void next_version(NodeId id) {
+    const NodeId root = plan_.root_of(id);
+    const BufferId buffer = buffer_of_[index_of(root)];
+    plan_.nodes[index_of(id)].place = whole_buffer(buffer, plan_.buffers[index(buffer)], id);
     newest_[index_of(root)] = id;
     reads_[index_of(id)] = {id};
+  }
+
+  // ---- control flow ----
+
+  void visit_control(NodeId id) {
+    const Node& node = graph_.node(id);
+    if (node.op == Op::kAssign) {
+      const auto& symbols = attr_of<AssignAttr>(node).symbols;
+      for (NodeId operand : node.operands) {
+        keep_fresh(operand, id);
+        if (graph_.node(operand).op != Op::kSizeValue) give_scalar(operand);
+      }
+      for (SymbolId symbol : symbols) changed_at_[static_cast<size_t>(symbol)] = index_of(id);
+    } else if (node.op == Op::kIf || node.op == Op::kCheck) {
+      keep_fresh(node.operands[0], id);
+      give_scalar(node.operands[0]);
+    } else if (node.op == Op::kLoop) {
+      change_symbols_of_loop(id);
+    }
+  }
+
+  // The program's own code reads it, from a buffer that holds nothing else.
+  void give_scalar(NodeId id) {
+    const std::optional<Place>& place = plan_.of(id).place;
+    const bool is_whole =
+        place && !is_view(graph_.node(id).op) && plan_.buffers[index(place->buffer)].dims.empty();
+    if (!is_whole) give_buffer(id);
+  }
+
+  // In a later iteration the symbols have what the body gave them.
+  void change_symbols_of_loop(NodeId loop) {
+    int depth = 0;
+    for (uint32_t i = index_of(loop); i < graph_.size(); ++i) {
+      const Node& node = graph_.node(NodeId{i});
+      const auto change = [&](SymbolId id) {
+        changed_at_[static_cast<size_t>(id)] = index_of(loop);
+      };
+      if (node.op == Op::kLoop) change(attr_of<RegionAttr>(node).counter);
+      if (node.op == Op::kAssign) {
+        for (SymbolId id : attr_of<AssignAttr>(node).symbols) change(id);
+      }
+      if (begins_region(node.op)) ++depth;
+      if (node.op == Op::kEnd && --depth == 0) return;
+    }
+  }
+
+  // Made of numbers alone, without a condition to detect and hardly dearer than a load.
+  bool can_run_anywhere(const Node& node) const {
+    if (node.fp_checks != kFpNone) return false;
+    const bool is_leaf = node.op == Op::kConstant || node.op == Op::kSizeValue ||
+                         node.op == Op::kIota ||
+                         (node.op == Op::kPlaceholder && node.type.value_kind != ValueKind::kArray);
+    if (is_leaf) return true;
+    if (!is_view(node.op) && !is_elementwise(node.op)) return false;
+    return op_info(node.op).cost == OpCost::kCheap &&
+           std::all_of(node.operands.begin(), node.operands.end(),
+                       [&](NodeId operand) { return runs_anywhere_[index_of(operand)]; });
+  }
+
+  // The symbols that the program sets and that the node's value or place depends on.
+  void note_symbols(NodeId id) {
+    const Node& node = graph_.node(id);
+    std::vector<SymbolId> used;
+    if (node.op == Op::kSizeValue) attr_of<SizeAttr>(node).value.collect_symbols(&used);
+    if (node.op == Op::kView) {
+      for (const IndexMap::Axis& axis : attr_of<ViewAttr>(node).map.axes) {
+        axis.start.collect_symbols(&used);
+        axis.step.collect_symbols(&used);
+      }
+    }
+    std::vector<SymbolId>& symbols = symbols_[index_of(id)];
+    const auto add = [&](SymbolId symbol) {
+      if (graph_.symbols[static_cast<size_t>(symbol)].kind == SymbolKind::kRun &&
+          std::find(symbols.begin(), symbols.end(), symbol) == symbols.end())
+        symbols.push_back(symbol);
+    };
+    for (SymbolId symbol : used) add(symbol);
+    if (!is_view(node.op) && !is_elementwise(node.op) && node.op != Op::kCopy) return;
+    for (NodeId operand : node.operands) {
+      for (SymbolId symbol : symbols_[index_of(operand)]) add(symbol);
+    }
   }
 
   // x[1:] = x[:-1]: an iteration of the store may overwrite what a later one reads.
   bool reads_elements_of_others(NodeId store) const {
     const Task task = make_task(plan_, store);
+    if (task.is_scalar()) return false;  // reads all, then stores
     for (const TaskLoad& load : task.loads) {
       if (load.footprint.buffer != task.store_footprint.buffer) continue;
       const Access& access = task.values[static_cast<size_t>(load.value)].access;
@@ -94,15 +196,25 @@ class Planner {
     return false;
   }
 
-  // The operand is about to be read: what it depends on must not have been stored to since.
-  void keep_fresh(NodeId operand) {
+  // The operand is about to be read: what it depends on must not have changed since, and it must
+  // not be evaluated in another stretch.
+  void keep_fresh(NodeId operand, NodeId user) {
     const Reads& reads = reads_[index_of(operand)];
     const bool stale = std::any_of(reads.begin(), reads.end(), [&](NodeId version) {
       return newest_[index_of(plan_.root_of(version))] != version;
     });
-    if (!stale) return;
+    const auto& symbols = symbols_[index_of(operand)];
+    const bool changed = std::any_of(symbols.begin(), symbols.end(), [&](SymbolId symbol) {
+      return changed_at_[static_cast<size_t>(symbol)] > index_of(operand);
+    });
+    const bool crosses = !plan_.of(operand).place && !runs_anywhere_[index_of(operand)] &&
+                         graph_.node(operand).type.value_kind != ValueKind::kObject &&
+                         graph_.node(operand).type.value_kind != ValueKind::kEffect &&
+                         plan_.regions.stretch(operand) != plan_.regions.stretch(user);
+    if (!stale && !changed && !crosses) return;
+    const Op op = graph_.node(operand).op;
     NUMLIFT_CHECK(plan_.of(operand).own_buffer == false && !is_memory_root(graph_.node(operand)) &&
-                      graph_.node(operand).op != Op::kStore,
+                      op != Op::kStore && op != Op::kMerge,
                   "%{} is read after a store to it", index_of(operand));
     give_buffer(operand);
   }
@@ -144,6 +256,7 @@ class Planner {
     buffer_of_[index_of(id)] = buffer_id;
     newest_[index_of(id)] = id;
     reads_[index_of(id)].clear();
+    symbols_[index_of(id)].clear();
     if (is_stored_to_[index_of(id)]) reads_[index_of(id)] = {id};
   }
 
@@ -156,10 +269,13 @@ class Planner {
 
   Plan& plan_;
   const Graph& graph_;
-  std::vector<Reads> reads_;         // by node
-  std::vector<BufferId> buffer_of_;  // by first version
-  std::vector<NodeId> newest_;       // by first version
-  std::vector<bool> is_stored_to_;   // by first version
+  std::vector<Reads> reads_;                    // by node
+  std::vector<BufferId> buffer_of_;             // by first version
+  std::vector<NodeId> newest_;                  // by first version
+  std::vector<bool> is_stored_to_;              // by first version
+  std::vector<bool> runs_anywhere_;             // by node
+  std::vector<std::vector<SymbolId>> symbols_;  // by node
+  std::vector<uint32_t> changed_at_;            // by symbol: the last node that may have set it
 };
 
 }  // namespace
@@ -179,6 +295,7 @@ Plan make_plan(Graph graph) {
   Plan plan;
   plan.graph = insert_copies(std::move(graph));
   plan.hints = plan.graph.symbol_hints();
+  plan.regions = Regions(plan.graph);
   plan.nodes.resize(plan.graph.size());
   for (size_t i = 0; i < plan.graph.size(); ++i) {
     plan.roots.push_back(

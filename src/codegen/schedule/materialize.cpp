@@ -130,7 +130,8 @@ void mark_needed(Plan* plan) {
   for (size_t i = graph.size(); i > 0; --i) {
     const Node& node = graph.nodes()[i - 1];
     bool& needed = plan->nodes[i - 1].needed;
-    if (node.op == Op::kStore || node.fp_checks != kFpNone) needed = true;
+    if (node.op == Op::kStore || node.op == Op::kMerge || node.fp_checks != kFpNone) needed = true;
+    if (is_control(node.op)) needed = true;
     // Its sizes are checked, and read by expressions that name no node.
     if (node.op == Op::kExternItem && node.type.value_kind == ValueKind::kArray) needed = true;
     if (node.op == Op::kExtern) {

@@ -8,6 +8,7 @@
 #include "numlift/codegen/program.h"
 #include "numlift/graph/graph.h"
 #include "schedule/place.h"
+#include "schedule/regions.h"
 
 namespace numlift::codegen {
 
@@ -28,6 +29,7 @@ struct Plan {
   std::vector<NodePlan> nodes;  // by NodeId
   std::vector<NodeId> roots;    // by NodeId: Graph::buffer_of, which walks, for all nodes at once
   std::vector<Buffer> buffers;
+  Regions regions;
 
   NodeId root_of(NodeId id) const { return roots[index_of(id)]; }
   const NodePlan& of(NodeId id) const { return nodes[index_of(id)]; }
@@ -43,7 +45,9 @@ Place memory_place(const Plan& plan, NodeId id);
 inline bool is_view(Op op) { return op_info(op).op_class == OpClass::kView; }
 // The buffer that a node belongs to, given those of all nodes before it.
 inline NodeId find_root(const Node& node, NodeId id, const std::vector<NodeId>& roots) {
-  return is_view(node.op) || node.op == Op::kStore ? roots[index_of(node.operands[0])] : id;
+  return is_view(node.op) || node.op == Op::kStore || node.op == Op::kMerge
+             ? roots[index_of(node.operands[0])]
+             : id;
 }
 inline bool is_elementwise(Op op) {
   return op_info(op).op_class == OpClass::kElementwise && op != Op::kNumpyLoop;

@@ -5,6 +5,7 @@
 
 #include "numlift/graph/scalar.h"
 #include "numlift/support/check.h"
+#include "schedule/step_regions.h"
 
 namespace numlift::codegen {
 namespace {
@@ -154,6 +155,8 @@ std::string buffer_text(const Program& program, size_t id) {
       return type + " scalar";
     case Buffer::Kind::kTemp:
       return fmt::format("{} temp slot {}{}", type, buffer.slot, strides);
+    case Buffer::Kind::kLocal:
+      return type + " local";
     case Buffer::Kind::kPrivate:
       return type + " private";
     case Buffer::Kind::kExtern:
@@ -184,8 +187,38 @@ std::string value_ref_text(const ValueRef& value) {
   NUMLIFT_UNREACHABLE();
 }
 
+std::string name(BufferId id) { return fmt::format("b{}", static_cast<uint32_t>(id)); }
+std::string name(SymbolId id) { return fmt::format("s{}", static_cast<uint32_t>(id)); }
+
+std::string assign_text(const AssignStep& step) {
+  std::string names, values;
+  for (const AssignStep::Assignment& one : step.assignments) {
+    const std::string_view comma = names.empty() ? "" : ", ";
+    names += fmt::format("{}{}", comma, name(one.symbol));
+    values += fmt::format("{}{}", comma, one.buffer ? name(*one.buffer) : one.size.text());
+  }
+  return fmt::format("{} = {}\n", names, values);
+}
+
 std::string step_text(const Program& program, const Step& step) {
-  if (const auto* nest = std::get_if<NestStep>(&step)) return nest_text(nest->nest, program.graph);
+  if (const auto* nest = std::get_if<NestStep>(&step)) {
+    return (nest->is_inline ? "inline " : "") + nest_text(nest->nest, program.graph);
+  }
+  if (const auto* loop = std::get_if<LoopStep>(&step)) {
+    return fmt::format("loop %{} {} in {}:{}\n", index_of(loop->node), name(loop->counter),
+                       loop->trips ? loop->trips->text() : "endless", loop->polls ? " polls" : "");
+  }
+  if (const auto* branch = std::get_if<IfStep>(&step))
+    return fmt::format("if %{} {}:\n", index_of(branch->node), name(branch->condition));
+  if (const auto* block = std::get_if<BlockStep>(&step))
+    return fmt::format("block %{}:\n", index_of(block->node));
+  if (std::holds_alternative<ElseStep>(step)) return "else:\n";
+  if (std::holds_alternative<EndStep>(step)) return "end\n";
+  if (const auto* jump = std::get_if<JumpStep>(&step))
+    return fmt::format("{} %{}\n", jump->again ? "continue" : "break", index_of(jump->target));
+  if (const auto* assign = std::get_if<AssignStep>(&step)) return assign_text(*assign);
+  if (const auto* check = std::get_if<CheckStep>(&step))
+    return fmt::format("check {}\n", name(check->condition));
   if (const auto* call = std::get_if<ExternStep>(&step)) {
     std::string text = fmt::format("extern {} (%{})", program.graph.externs[call->call].name,
                                    index_of(call->node));
@@ -208,6 +241,17 @@ std::string step_text(const Program& program, const Step& step) {
   return fmt::format("allocate b{}\n", static_cast<uint32_t>(std::get<AllocateStep>(step).buffer));
 }
 
+std::string indented(const std::string& lines, size_t spaces) {
+  std::string text;
+  for (size_t at = 0; at < lines.size();) {
+    const size_t end = lines.find('\n', at) + 1;
+    text.append(spaces, ' ');
+    text += lines.substr(at, end - at);
+    at = end;
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string nest_text(const LoopNest& nest, const Graph& graph) {
@@ -220,7 +264,13 @@ std::string program_text(const Program& program) {
   for (size_t i = 0; i < program.temp_slot_bytes.size(); ++i) {
     text += fmt::format("slot {}: {} bytes\n", i, program.temp_slot_bytes[i].text());
   }
-  for (const Step& step : program.steps) text += step_text(program, step);
+  size_t depth = 0;
+  for (const Step& step : program.steps) {
+    const bool is_else = std::holds_alternative<ElseStep>(step);
+    if (is_else || std::holds_alternative<EndStep>(step)) --depth;
+    text += indented(step_text(program, step), 2 * depth);
+    if (is_else || begun_by(step) != kNoNode) ++depth;
+  }
   for (const ValueRef& output : program.outputs) text += "return " + value_ref_text(output) + "\n";
   return text;
 }

@@ -2,15 +2,19 @@
 //
 //   make_plan      which nodes get memory; where each node can be read
 //   make_task      one task a buffer to fill or store to carry out, all else inlined
-//   fuse_tasks     tasks that share loops
+//   fuse_tasks     tasks that share loops, of each stretch between control flow
 //   build_nest     their scalar code in one loop nest
 //   buffers        temporaries that vanish, are private to an iteration, or share slots
 //   finish_nest    collapsed, parallel and vector loops
+#include <algorithm>
+
 #include "numlift/codegen/compile.h"
 #include "numlift/graph/text.h"
 #include "numlift/support/check.h"
 #include "schedule/buffers.h"
+#include "schedule/control_steps.h"
 #include "schedule/outputs.h"
+#include "schedule/step_regions.h"
 #include "schedule/verify_nest.h"
 
 namespace numlift::codegen {
@@ -25,6 +29,32 @@ std::vector<Task> make_tasks(const Plan& plan) {
     tasks.push_back(make_task(plan, NodeId{static_cast<uint32_t>(i)}));
   }
   return tasks;
+}
+
+std::vector<RawStep> make_raw_steps(const Plan& plan, const std::vector<Task>& tasks) {
+  std::vector<RawStep> steps;
+  std::vector<TaskId> stretch;
+  const auto finish_stretch = [&] {
+    for (const StepTrees& trees : fuse_tasks(plan, tasks, stretch)) {
+      if (trees[0].kind == LoopTree::Kind::kOpaque) {
+        steps.emplace_back(trees[0].members[0].task);
+      } else {
+        steps.emplace_back(build_nest(plan, tasks, trees));
+      }
+    }
+    stretch.clear();
+  };
+  uint32_t next = 0;
+  for (uint32_t i = 0; i < plan.graph.size(); ++i) {
+    if (is_control(plan.graph.node(NodeId{i}).op)) {
+      finish_stretch();
+      steps.emplace_back(NodeId{i});
+    } else if (next < tasks.size() && tasks[next].node == NodeId{i}) {
+      stretch.push_back(TaskId{next++});
+    }
+  }
+  finish_stretch();
+  return steps;
 }
 
 Step make_extern_step(const Plan& plan, NodeId id) {
@@ -57,9 +87,13 @@ Step make_loop_step(const Plan& plan, NodeId id) {
   return step;
 }
 
-Step finish_step(const Plan& plan, const std::vector<Task>& tasks, RawStep raw) {
+Step finish_step(const Plan& plan, const std::vector<Task>& tasks, NodeId loop_around,
+                 RawStep raw) {
+  if (const NodeId* control = std::get_if<NodeId>(&raw)) return make_control_step(plan, *control);
   if (RawNest* nest = std::get_if<RawNest>(&raw)) {
-    return NestStep{finish_nest(plan, std::move(*nest))};
+    NestStep step{finish_nest(plan, std::move(*nest))};
+    step.is_inline = make_inline(plan, loop_around, &step.nest);
+    return step;
   }
   const Task& task = tasks[static_cast<size_t>(std::get<TaskId>(raw))];
   return task.kind == Task::Kind::kExtern ? make_extern_step(plan, task.node)
@@ -80,26 +114,40 @@ bool may_restart(const Step& step) {
     return false;
   }
   if (const auto* loop_step = std::get_if<NumpyLoopStep>(&step)) return loop_step->fp_checks != 0;
-  return true;  // calls out; an allocation may fail
+  // Calls out; an allocation may fail.
+  return std::holds_alternative<ExternStep>(step) || std::holds_alternative<AllocateStep>(step) ||
+         std::holds_alternative<CheckStep>(step);
 }
 
+// Calls visit(buffer) for what a step stores to.
+template <class Visit>
+void for_each_stored(const Step& step, Visit visit) {
+  if (const auto* nest_step = std::get_if<NestStep>(&step)) {
+    for (const Store& store : nest_step->nest.stores) visit(store.access.buffer);
+  } else if (const auto* loop_step = std::get_if<NumpyLoopStep>(&step)) {
+    visit(loop_step->result);
+  }
+}
+
+// Inputs that are stored to before the last restart. All steps of a loop may come before any other
+// of its steps, in an earlier iteration, and a nest that restarts has stored some elements.
 void find_restarts(Program* program) {
-  std::vector<bool> is_stored_to(program->buffers.size(), false);
-  for (const Step& step : program->steps) {
-    if (const auto* nest_step = std::get_if<NestStep>(&step)) {
-      for (const Store& store : nest_step->nest.stores) {
-        is_stored_to[static_cast<size_t>(store.access.buffer)] = true;
-      }
-    } else if (const auto* loop_step = std::get_if<NumpyLoopStep>(&step)) {
-      is_stored_to[static_cast<size_t>(loop_step->result)] = true;
-    }
-    if (!may_restart(step)) continue;
+  size_t last_restart = 0;
+  std::vector<size_t> earliest(program->steps.size());
+  walk_regions(program->steps, [&](size_t at, const std::vector<OpenRegion>& open) {
+    const auto loop = std::find_if(open.begin(), open.end(),
+                                   [](const OpenRegion& region) { return region.is_loop; });
+    earliest[at] = loop == open.end() ? at : loop->begin;
+    if (!may_restart(program->steps[at])) return;
     program->may_restart = true;
-    // A nest that restarts has stored some elements.
-    for (size_t b = 0; b < program->buffers.size(); ++b) {
-      Buffer& buffer = program->buffers[b];
-      buffer.needs_undo = buffer.kind == Buffer::Kind::kInput && is_stored_to[b];
-    }
+    last_restart = std::max(last_restart, loop == open.end() ? at : loop->end);
+  });
+  for (size_t at = 0; at < program->steps.size() && program->may_restart; ++at) {
+    if (earliest[at] > last_restart) continue;
+    for_each_stored(program->steps[at], [&](BufferId id) {
+      Buffer& buffer = program->buffers[static_cast<size_t>(id)];
+      if (buffer.kind == Buffer::Kind::kInput) buffer.needs_undo = true;
+    });
   }
 }
 
@@ -108,29 +156,35 @@ void find_restarts(Program* program) {
 Program schedule(Graph graph) {
   Plan plan = make_plan(std::move(graph));
   const std::vector<Task> tasks = make_tasks(plan);
-  std::vector<RawStep> raw_steps;
-  for (const StepTrees& trees : fuse_tasks(plan, tasks)) {
-    if (trees[0].kind == LoopTree::Kind::kOpaque) {
-      raw_steps.emplace_back(trees[0].members[0].task);
-    } else {
-      raw_steps.emplace_back(build_nest(plan, tasks, trees));
-    }
-  }
+  std::vector<RawStep> raw_steps = make_raw_steps(plan, tasks);
   drop_unread_stores(plan, tasks, &raw_steps);
   make_private(&plan, tasks, &raw_steps);
 
   Program program;
+  std::vector<NodeId> loops;  // of the program, around the step
   for (RawStep& raw : raw_steps) {
-    program.steps.push_back(finish_step(plan, tasks, std::move(raw)));
-    if (!std::holds_alternative<ExternStep>(program.steps.back())) ++program.kernel_count;
+    const NodeId* control = std::get_if<NodeId>(&raw);
+    const Node* node = control == nullptr ? nullptr : &plan.graph.node(*control);
+    if (node != nullptr && node->op == Op::kLoop) loops.push_back(*control);
+    if (node != nullptr && node->op == Op::kEnd &&
+        plan.graph.node(node->operands[0]).op == Op::kLoop)
+      loops.pop_back();
+    program.steps.push_back(
+        finish_step(plan, tasks, loops.empty() ? kNoNode : loops.back(), std::move(raw)));
+    const Step& step = program.steps.back();
+    if (std::holds_alternative<NestStep>(step) || std::holds_alternative<NumpyLoopStep>(step))
+      ++program.kernel_count;
   }
   for (NodeId output : plan.graph.outputs) program.outputs.push_back(value_ref(plan, output));
   program.graph = std::move(plan.graph);
   program.buffers = std::move(plan.buffers);
   drop_unused_buffers(&program);
-  add_late_allocations(&program);
-  assign_temp_slots(&program);
+  make_local(&program);
+  add_late_allocations(&program, plan.regions);
+  assign_temp_slots(&program, plan.regions);
   find_restarts(&program);
+  mark_polls(&program);
+  find_shared_symbols(&program);
   if (verify_enabled()) check_nests_verified(program);
   return program;
 }

@@ -1,9 +1,11 @@
 // One walk over the tree with what is in scope.
 #include "schedule/verify_nest.h"
 
+#include <algorithm>
 #include <optional>
 
 #include "numlift/support/check.h"
+#include "schedule/step_regions.h"
 
 namespace numlift::codegen {
 namespace {
@@ -134,6 +136,44 @@ class Verifier {
   std::string error_;
 };
 
+// Regions are closed in order, jumps leave open ones, steering values are scalars.
+std::string verify_steps(const Program& program) {
+  std::vector<const Step*> open;
+  const auto is_scalar = [&](BufferId id, DType dtype) {
+    const auto at = static_cast<size_t>(id);
+    return at < program.buffers.size() && program.buffers[at].dims.empty() &&
+           program.buffers[at].dtype == dtype;
+  };
+  for (const Step& step : program.steps) {
+    if (begun_by(step) != kNoNode) open.push_back(&step);
+    const bool closes = std::holds_alternative<EndStep>(step);
+    if (closes || std::holds_alternative<ElseStep>(step)) {
+      if (open.empty()) return "an end or else without its begin";
+      if (!closes && !std::holds_alternative<IfStep>(*open.back())) return "an else without its if";
+      if (closes) open.pop_back();
+    }
+    if (const auto* branch = std::get_if<IfStep>(&step)) {
+      if (!is_scalar(branch->condition, DType::kBool)) return "an if of no bool";
+    } else if (const auto* check = std::get_if<CheckStep>(&step)) {
+      if (!is_scalar(check->condition, DType::kBool)) return "a check of no bool";
+    } else if (const auto* assign = std::get_if<AssignStep>(&step)) {
+      for (const AssignStep::Assignment& one : assign->assignments)
+        if (one.buffer && !is_scalar(*one.buffer, DType::kInt64)) return "a symbol of no int64";
+    } else if (const auto* jump = std::get_if<JumpStep>(&step)) {
+      const auto is_target = [&](const Step* begin) {
+        return begun_by(*begin) == jump->target && !std::holds_alternative<IfStep>(*begin) &&
+               (!jump->again || std::holds_alternative<LoopStep>(*begin));
+      };
+      if (std::none_of(open.begin(), open.end(), is_target))
+        return fmt::format("a jump to %{}, which cannot be left so", index_of(jump->target));
+    } else if (const auto* nest = std::get_if<NestStep>(&step); nest && nest->is_inline) {
+      for (const Loop& loop : nest->nest.loops)
+        if (loop.parallel) return "an inline nest with a parallel loop";
+    }
+  }
+  return open.empty() ? "" : "a region without an end";
+}
+
 }  // namespace
 
 std::string verify_nest(const LoopNest& nest, const std::vector<Buffer>& buffers) {
@@ -141,6 +181,8 @@ std::string verify_nest(const LoopNest& nest, const std::vector<Buffer>& buffers
 }
 
 void check_nests_verified(const Program& program) {
+  const std::string broken = verify_steps(program);
+  NUMLIFT_CHECK(broken.empty(), "{}", broken);
   for (const Step& step : program.steps) {
     const auto* nest_step = std::get_if<NestStep>(&step);
     if (nest_step == nullptr) continue;

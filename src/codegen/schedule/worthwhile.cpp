@@ -81,7 +81,7 @@ class Worth {
       case OpClass::kView:
         return cost_[index_of(node.operands[0])];
       case OpClass::kMemory:
-        return node.op == Op::kStore ? 1 : cost_[index_of(node.operands[0])];
+        return node.op == Op::kCopy ? cost_[index_of(node.operands[0])] : 1;
       case OpClass::kControl:
         return 0;
       case OpClass::kElementwise:
@@ -128,8 +128,8 @@ class Worth {
         pass_through_view(i, node, own_buffer);
         return;
       case OpClass::kMemory:
-        if (node.op == Op::kStore) {
-          computed_whole(node.operands[1]);
+        if (node.op != Op::kCopy) {
+          if (node.op == Op::kStore) computed_whole(node.operands[1]);
           return;
         }
         break;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "numlift/py/py_error.h"
+#include "symbolic/builtins.h"
 #include "symbolic/calls.h"
 #include "symbolic/containers.h"
 #include "symbolic/enums.h"
@@ -13,7 +14,6 @@
 #include "symbolic/named_tuples.h"
 #include "symbolic/numpy_calls.h"
 #include "symbolic/pure.h"
-#include "symbolic/side_effects.h"
 #include "symbolic/special_methods.h"
 
 namespace numlift::frame_eval {
@@ -145,7 +145,7 @@ Sym find_instance_attribute(Interpreter& interpreter, const Sym& owner, Borrowed
   if (raw && is_data_descriptor(raw) && !is_slot && raw.type()->tp_descr_get != nullptr) {
     if (PyFunction_Check(object.get())) {
       Ref value = must(PyObject_GetAttr(object, name));
-      if (PyUnicode_CheckExact(value.get())) {
+      if (PyUnicode_CheckExact(value.get()) || value.get() == Py_None) {
         real_object(interpreter, owner, "an attribute of a function");
         return interpreter.tracer.constant(std::move(value));
       }
@@ -242,6 +242,13 @@ Sym object_attribute(Interpreter& interpreter, const Sym& owner, BorrowedRef nam
 }  // namespace
 
 Sym generic_attribute(Interpreter& interpreter, const Sym& owner, BorrowedRef name) {
+  // Guards read an object's attributes as the program's own code does: its __getattribute__ hides
+  // from them what object's would find.
+  if (!as<ObjectValue>(owner).is_new && !guards::finds_generically(object_of(owner).type())) {
+    throw_break("unsupported_value",
+                fmt::format("attribute '{}' of a {}, which has a __getattribute__ of its own",
+                            utf8_text(name), type_name(owner)));
+  }
   if (Sym found = find_instance_attribute(interpreter, owner, name)) return found;
   no_attribute(interpreter, owner, name);
 }
@@ -310,6 +317,10 @@ Sym bind_attribute(Interpreter& interpreter, const Sym& raw, const Sym& instance
     PyObject* self = object_of(instance).get();
     return interpreter.tracer.constant(
         must(type->tp_descr_get(object.get(), self, reinterpret_cast<PyObject*>(Py_TYPE(self)))));
+  }
+  if (instance &&
+      reinterpret_cast<PyObject*>(type) == known_object("functools", "cached_property").get()) {
+    return cached_property_value(interpreter, raw, instance);
   }
   if (has_python_method(interpreter, raw, "__get__")) {
     return special_method(interpreter, raw, "__get__",
@@ -385,6 +396,16 @@ bool says_its_class(const Sym& value) {
   });
 }
 
+namespace {
+
+// What a function made of its code and globals has under such a name is a text or None.
+bool is_function_text(BorrowedRef name) {
+  const std::string text = utf8_text(name);
+  return text == "__name__" || text == "__qualname__" || text == "__doc__" || text == "__module__";
+}
+
+}  // namespace
+
 Sym get_attribute(Interpreter& interpreter, const Sym& owner, BorrowedRef name) {
   const std::string text = utf8_text(name);
   if (text == "__class__") {
@@ -420,9 +441,10 @@ Sym get_attribute(Interpreter& interpreter, const Sym& owner, BorrowedRef name) 
       unsupported_attribute(owner, name);
     }
     case SymKind::kFunction:
-      if (text == "__name__") {
-        auto* code = reinterpret_cast<PyCodeObject*>(as<FunctionValue>(owner).code.get());
-        return interpreter.object(code->co_name);
+      if (is_function_text(name)) {
+        const auto& function = as<FunctionValue>(owner);
+        const Ref made = checked(PyFunction_New(function.code.get(), function.globals.get()));
+        return interpreter.object(must(PyObject_GetAttr(made.get(), name.get())));
       }
       unsupported_attribute(owner, name);
     case SymKind::kIterator:
@@ -441,83 +463,6 @@ Sym get_attribute(Interpreter& interpreter, const Sym& owner, BorrowedRef name) 
       unsupported_attribute(owner, name);
   }
   NUMLIFT_UNREACHABLE();
-}
-
-namespace {
-
-bool is_plain_value(Interpreter& interpreter, const Sym& value) {
-  if (value->kind == SymKind::kFunction || value->kind == SymKind::kIterator) return false;
-  const Ref type = type_of(interpreter, value);
-  return reinterpret_cast<PyTypeObject*>(type.get())->tp_descr_get == nullptr &&
-         reinterpret_cast<PyTypeObject*>(type.get())->tp_descr_set == nullptr;
-}
-
-// cls.name = value, where neither what the class has now nor the new value is a descriptor and the
-// name is none that Python itself looks for.
-void set_class_attribute(Interpreter& interpreter, const Sym& owner, BorrowedRef name,
-                         const Sym& value) {
-  BorrowedRef cls = object_of(owner);
-  auto* type = reinterpret_cast<PyTypeObject*>(cls.get());
-  const auto cannot = [&] {
-    throw_break("attribute_set",
-                fmt::format("attribute '{}' of a {} is set", utf8_text(name), type_name(owner)));
-  };
-  if (!value || !PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) ||
-      Py_TYPE(type)->tp_setattro != PyType_Type.tp_setattro || utf8_text(name).starts_with("__") ||
-      _PyType_Lookup(Py_TYPE(type), name) != nullptr || !is_plain_value(interpreter, value)) {
-    cannot();
-  }
-  real_object(interpreter, owner, "an attribute of it is set");
-  if (const Sym now = class_member(interpreter, cls, name);
-      now && !is_plain_value(interpreter, now)) {
-    cannot();
-  }
-  interpreter.change_class_attribute(cls, name, value);
-  interpreter.tracer.record_set(
-      interpreter.object_value(cls), name,
-      {checked(PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyType_Type), "__setattr__")),
-       {owner, interpreter.object(name), value},
-       {},
-       0});
-}
-
-}  // namespace
-
-void set_attribute(Interpreter& interpreter, const Sym& owner, BorrowedRef name, const Sym& value) {
-  if (as_library_object(owner)) {
-    set_library_attribute(interpreter, owner, name, value);
-    return;
-  }
-  if (is_numpy_value(owner)) {
-    if (!value) unsupported_attribute(owner, name);
-    numpy_set_attribute(interpreter.tracer, owner, name, value);
-    return;
-  }
-  if (is_exception(owner)) {
-    set_exception_attribute(interpreter, owner, name, value);
-    return;
-  }
-  if (owner->kind == SymKind::kObject && !PyType_Check(object_of(owner).get())) {
-    BorrowedRef object = object_of(owner);
-    if (PyModule_CheckExact(object.get())) {
-      real_object(interpreter, owner, "an attribute of it is set");
-      store_global(interpreter, PyModule_GetDict(object.get()), name, value);
-      return;
-    }
-    const char* method = value ? "__setattr__" : "__delattr__";
-    if (!has_objects_method(interpreter, type_of(interpreter, owner), method)) {
-      std::vector<Sym> arguments{interpreter.object(name)};
-      if (value) arguments.push_back(value);
-      if (special_method(interpreter, owner, method, std::move(arguments))) return;
-      throw_break("attribute_set",
-                  fmt::format("attribute '{}' of a {} is set", utf8_text(name), type_name(owner)));
-    }
-  }
-  if (owner->kind == SymKind::kObject && PyType_Check(object_of(owner).get())) {
-    set_class_attribute(interpreter, owner, name, value);
-    return;
-  }
-  set_own_attribute(interpreter, owner, name, value);
 }
 
 namespace {
@@ -543,6 +488,10 @@ std::optional<bool> has_attribute(Interpreter& interpreter, const Sym& owner, Bo
                           name) != nullptr;
   }
   if (is_exception(owner)) return has_exception_attribute(interpreter, owner, name);
+  const bool is_function =
+      owner->kind == SymKind::kFunction ||
+      (owner->kind == SymKind::kObject && PyFunction_Check(object_of(owner).get()));
+  if (is_function && is_function_text(name)) return true;
   if (owner->kind != SymKind::kObject) {
     if (owner->kind == SymKind::kIterator || owner->kind == SymKind::kCell ||
         owner->kind == SymKind::kNull || owner->kind == SymKind::kFunction ||

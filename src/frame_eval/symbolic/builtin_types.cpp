@@ -1,5 +1,7 @@
 // Builtin classes called: range, enumerate, zip, int, float, tuple, list, dict, set, slice, type,
 // super.
+#include <algorithm>
+
 #include "numlift/py/py_error.h"
 #include "symbolic/attributes.h"
 #include "symbolic/builtins.h"
@@ -20,6 +22,17 @@ namespace {
 Sym py_range(Interpreter& interpreter, const CallArguments& arguments) {
   ArgumentReader read("range", arguments);
   read.expect(1, 3);
+  // Iterated at once: its bounds need not be known.
+  const Frame* frame = interpreter.current_frame();
+  const bool is_iterated =
+      frame != nullptr && !frame->is_polyfill && frame->bytecode->instructions[frame->next].op == Instr::kGetIter;
+  const auto is_int = [](const Sym& value) {
+    return value->kind == SymKind::kSize ||
+           (value->kind == SymKind::kScalar && is_integer(as<ScalarValue>(value).type.dtype)) ||
+           (value->kind == SymKind::kObject && PyLong_CheckExact(object_of(value).get()));
+  };
+  if (is_iterated && std::all_of(arguments.positional.begin(), arguments.positional.end(), is_int))
+    return make_range_iterator(interpreter, arguments.positional);
   Ref bounds = checked(PyTuple_New(static_cast<Py_ssize_t>(read.count())));
   for (size_t i = 0; i < read.count(); ++i) {
     const int64_t bound = concrete_int(interpreter, read[i], "the bounds of a range");
@@ -191,6 +204,21 @@ Sym py_super(Interpreter& interpreter, const CallArguments& arguments) {
   throw_break("unsupported_call", "super() without a class");
 }
 
+// types.MethodType(function, object)
+Sym py_method(Interpreter& interpreter, const CallArguments& arguments) {
+  ArgumentReader read("method", arguments);
+  read.expect(2, 2);
+  const bool is_function =
+      read[0]->kind == SymKind::kFunction ||
+      (read[0]->kind == SymKind::kObject && PyFunction_Check(object_of(read[0]).get()));
+  if (!is_function || is_object(read[1], Py_None)) {
+    throw_break("object_made", "a method is made of a " + type_name(read[0]));
+  }
+  if (read[0]->source) type_of(interpreter, read[0]);
+  if (read[1]->source) type_of(interpreter, read[1]);
+  return std::make_shared<MethodValue>(read[1], read[0], Ref());
+}
+
 }  // namespace
 
 void add_builtin_types(BuiltinEntries& entries) {
@@ -215,6 +243,7 @@ void add_builtin_types(BuiltinEntries& entries) {
   add("slice", py_slice);
   add("type", py_type);
   add("super", py_super);
+  entries.emplace_back("types", "MethodType", py_method);
 }
 
 }  // namespace numlift::frame_eval

@@ -8,6 +8,7 @@
 #include "numlift/py/py_error.h"
 #include "symbolic/attributes.h"
 #include "symbolic/calls.h"
+#include "symbolic/conditions.h"
 #include "symbolic/containers.h"
 #include "symbolic/exceptions.h"
 #include "symbolic/iterators.h"
@@ -20,6 +21,7 @@
 #include "symbolic/python_scalars.h"
 #include "symbolic/sorting.h"
 #include "symbolic/special_methods.h"
+#include "symbolic/user_iterators.h"
 
 namespace numlift::frame_eval {
 
@@ -286,8 +288,17 @@ Sym py_extreme(Interpreter& interpreter, const CallArguments& arguments) {
   Sym best = items[0], best_key = key_of(best);
   for (size_t i = 1; i < items.size(); ++i) {
     Sym item_key = key_of(items[i]);
-    if (truth(interpreter,
-              compare_operation(interpreter, want_min ? kLess : kGreater, item_key, best_key))) {
+    const Sym is_better =
+        compare_operation(interpreter, want_min ? kLess : kGreater, item_key, best_key);
+    const auto decided = decide_or_branch(interpreter, is_better, [&](NodeId condition) {
+      if (!interpreter.tracer.in_region()) return false;
+      const bool is_own_key = best == best_key;
+      best = select_number(interpreter.tracer, condition, items[i], best);
+      best_key = is_own_key ? best
+                            : select_number(interpreter.tracer, condition, item_key, best_key);
+      return true;
+    });
+    if (decided == true) {
       best = items[i];
       best_key = item_key;
     }
@@ -410,12 +421,18 @@ Sym py_iter(Interpreter& interpreter, const CallArguments& arguments) {
     return call_polyfill(interpreter, known_object("builtins", "iter"), "builtins.iter", arguments);
   }
   read.expect(1, 1);
-  return make_iterator(interpreter, read[0]);
+  return shown_iterator(make_iterator(interpreter, read[0]));
 }
 
 Sym py_next(Interpreter& interpreter, const CallArguments& arguments) {
   ArgumentReader read("next", arguments);
   read.expect(1, 2);
+  bool ended = false;
+  if (Sym item = next_of_user(interpreter, read[0], &ended)) return item;
+  if (ended) {
+    if (read.count() == 2) return read[1];
+    throw_error(PyExc_StopIteration, std::vector<Sym>{});
+  }
   if (read[0]->kind != SymKind::kIterator) {
     const bool is_iterator =
         read[0]->kind == SymKind::kObject && PyIter_Check(object_of(read[0]).get());

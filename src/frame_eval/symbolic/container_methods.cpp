@@ -134,11 +134,21 @@ Sym list_copy(const MethodCall& call) {
   return make_list(sequence_items(call.interpreter, call.self));
 }
 
+// While a list is sorted, the key functions and comparisons find it empty.
 Sym list_sort(const MethodCall& call) {
   if (call.count() != 0) throw_break("would_raise", "sort() takes no positional arguments");
-  list_assign(call.interpreter, call.self,
-              sort_items(call.interpreter, sequence_items(call.interpreter, call.self),
-                         call.arguments.keywords));
+  const std::vector<Sym> items = sequence_items(call.interpreter, call.self);
+  auto& own = as<SequenceValue>(open_for_change(call.interpreter, call.self)).items;
+  own.clear();
+  std::vector<Sym> sorted;
+  try {
+    sorted = sort_items(call.interpreter, items, call.arguments.keywords);
+  } catch (...) {
+    own = items;
+    throw;
+  }
+  if (!own.empty()) throw_break("would_raise", "a list is changed while it is sorted");
+  list_assign(call.interpreter, call.self, std::move(sorted));
   return call.interpreter.none();
 }
 
@@ -170,7 +180,7 @@ Sym dict_pop(const MethodCall& call) {
     if (call.count() > 1) return call[1];
     throw_error(PyExc_KeyError, {call[0]});
   }
-  dict_remove(call.interpreter, call.self, call[0]);
+  dict_remove(call.interpreter, call.self, call[0], "pop");
   return found;
 }
 
@@ -179,7 +189,7 @@ Sym dict_popitem(const MethodCall& call) {
   const auto items = dict_items(call.interpreter, call.self);
   if (items.empty()) throw_error(PyExc_KeyError, "popitem(): dictionary is empty");
   const auto& [key, value] = items.back();
-  dict_remove(call.interpreter, call.self, key);
+  dict_remove(call.interpreter, call.self, key, "popitem");
   return make_tuple({key, value});
 }
 

@@ -1,5 +1,6 @@
 #include "symbolic/containers.h"
 
+#include <algorithm>
 #include <unordered_set>
 
 #include "numlift/py/py_error.h"
@@ -185,6 +186,7 @@ bool remove_entry(DictValue& dict, const Sym& key) {
   for (auto item = dict.items.begin(); item != dict.items.end(); ++item) {
     if (same_key(object_of(item->first), object_of(key))) {
       dict.items.erase(item);
+      ++dict.removals;
       return true;
     }
   }
@@ -470,7 +472,7 @@ void dict_set(Interpreter& interpreter, const Sym& dict, const Sym& key, const S
   record_item(interpreter, &PyDict_Type, object_of(known), {dict, known, value});
 }
 
-bool dict_remove(Interpreter& interpreter, const Sym& dict, const Sym& key) {
+bool dict_remove(Interpreter& interpreter, const Sym& dict, const Sym& key, const char* how) {
   const Sym known = constant_key(interpreter, key);
   if (dict->kind == SymKind::kDict) return remove_entry(as<DictValue>(dict), known);
   const Sym found = find_in_dict(interpreter, dict, known);
@@ -482,18 +484,32 @@ bool dict_remove(Interpreter& interpreter, const Sym& dict, const Sym& key) {
   } else {
     state.entries.emplace_back(known, nullptr);
   }
-  record_method(interpreter, &PyDict_Type, "__delitem__", {dict, known});
+  std::vector<Sym> arguments{dict};
+  if (how != std::string_view("popitem")) arguments.push_back(known);
+  record_method(interpreter, &PyDict_Type, how, std::move(arguments));
   return true;
 }
 
 void dict_clear(Interpreter& interpreter, const Sym& dict) {
   if (dict->kind == SymKind::kDict) {
     as<DictValue>(dict).items.clear();
+    ++as<DictValue>(dict).removals;
     return;
   }
   guard_type(interpreter, dict);
-  as<ObjectValue>(dict).changed().content = std::make_shared<DictValue>();
+  auto empty = std::make_shared<DictValue>();
+  empty->removals = dict_removals(dict) + 1;
+  as<ObjectValue>(dict).changed().content = std::move(empty);
   record_method(interpreter, &PyDict_Type, "clear", {dict});
+}
+
+uint64_t dict_removals(const Sym& dict) {
+  if (dict->kind == SymKind::kDict) return as<DictValue>(dict).removals;
+  const ObjectState* state = as<ObjectValue>(dict).state.get();
+  if (state == nullptr) return 0;
+  if (state->content) return as<DictValue>(state->content).removals;
+  return static_cast<uint64_t>(std::count_if(state->entries.begin(), state->entries.end(),
+                                             [](const auto& entry) { return !entry.second; }));
 }
 
 std::optional<CallShape> DictView::shape() const {
@@ -506,20 +522,15 @@ Sym DictView::next(Tracer&) { throw_break("would_raise", "next() of a dict view"
 
 std::vector<Sym> DictView::items(Interpreter& interpreter) const {
   std::vector<Sym> result;
-  for (auto& [key, value] : dict_items(interpreter, dict)) {
-    switch (part) {
-      case Part::kKeys:
-        result.push_back(key);
-        break;
-      case Part::kValues:
-        result.push_back(value);
-        break;
-      case Part::kItems:
-        result.push_back(make_tuple({key, value}));
-        break;
-    }
+  for (const auto& [key, value] : dict_items(interpreter, dict)) {
+    result.push_back(part_of(key, value, part));
   }
   return result;
+}
+
+Sym DictView::part_of(const Sym& key, const Sym& value, Part part) {
+  if (part == Part::kKeys) return key;
+  return part == Part::kValues ? value : make_tuple({key, value});
 }
 
 // ---------------------------------------------------------------- containers in each other

@@ -51,9 +51,12 @@ std::vector<std::pair<Sym, Sym>> dict_items(Interpreter& interpreter, const Sym&
 Sym find_in_dict(Interpreter& interpreter, const Sym& dict, const Sym& key);  // null: absent
 int64_t dict_length(Interpreter& interpreter, const Sym& dict);
 void dict_set(Interpreter& interpreter, const Sym& dict, const Sym& key, const Sym& value);
-// False: the key is not there.
-bool dict_remove(Interpreter& interpreter, const Sym& dict, const Sym& key);
+// False: the key is not there. `how`: the method that does it to a dict from outside.
+bool dict_remove(Interpreter& interpreter, const Sym& dict, const Sym& key,
+                 const char* how = "__delitem__");
 void dict_clear(Interpreter& interpreter, const Sym& dict);
+// Grows with each item that the traced code takes out of the dict.
+uint64_t dict_removals(const Sym& dict);
 
 // A method of a list, tuple, dict or set by name (of those made inside also the changing ones).
 Sym container_method(Interpreter& interpreter, const Sym& self, const std::string& name,
@@ -67,6 +70,7 @@ struct DictView : IteratorValue {
   Sym next(Tracer& tracer) override;
   std::vector<Sym> items(Interpreter& interpreter) const;
   std::optional<CallShape> shape() const override;
+  static Sym part_of(const Sym& key, const Sym& value, Part part);
   Sym dict;
   Part part;
 };

@@ -1,6 +1,7 @@
 #include "symbolic/dispatching.h"
 
 #include "numlift/py/py_error.h"
+#include "symbolic/builtins.h"
 #include "symbolic/pure.h"
 
 namespace numlift::frame_eval {
@@ -63,7 +64,13 @@ Sym call_dispatch(Interpreter& interpreter, const Sym& function, const CallArgum
                              guards::IsObject{Ref::create(implementation)},
                              "a function is chosen at " + interpreter.location_text());
   }
-  Ref chosen = must(PyObject_CallOneArg(object.get(), cls->get()));
+  // As dispatch() itself finds it, without what it remembers for the next time: the trace may have
+  // looked at that, and changes nothing.
+  const Ref chosen =
+      is_registered
+          ? Ref::create(PyDict_GetItemWithError(table, cls->get()))
+          : must(PyObject_CallFunctionObjArgs(known_object("functools", "_find_impl").get(),
+                                              cls->get(), table, nullptr));
   position = 0;
   while (PyDict_Next(table, &position, &key, &implementation)) {
     if (implementation == chosen.get()) {

@@ -61,7 +61,11 @@ bool is_plain_enum_member(BorrowedRef object) {
   return true;
 }
 
-Sym enum_number(Interpreter& interpreter, const Sym& value) {
+namespace {
+
+// The number that a member is, when it does what `is_as_number` asks about as a number does.
+Sym member_number(Interpreter& interpreter, const Sym& value,
+                  bool (*is_as_number)(const PyTypeObject& own, const PyTypeObject& base)) {
   if (value->kind != SymKind::kObject) return value;
   BorrowedRef object = object_of(value);
   const bool is_int = PyLong_Check(object.get()), is_float = PyFloat_Check(object.get());
@@ -69,17 +73,33 @@ Sym enum_number(Interpreter& interpreter, const Sym& value) {
       PyFloat_CheckExact(object.get()) || !is_enum_member(object)) {
     return value;
   }
-  // Flags have operators of their own.
-  const PyNumberMethods* own = object.type()->tp_as_number;
-  const PyNumberMethods* base = (is_int ? PyLong_Type : PyFloat_Type).tp_as_number;
-  if (own->nb_add != base->nb_add || own->nb_multiply != base->nb_multiply ||
-      own->nb_or != base->nb_or || !is_plain_enum_member(object)) {
+  if (!is_as_number(*object.type(), is_int ? PyLong_Type : PyFloat_Type) ||
+      !is_plain_enum_member(object)) {
     return value;
   }
   real_object(interpreter, value, "a member of an enum is used");
   return interpreter.tracer.constant(
       is_int ? checked(PyNumber_Add(checked(PyLong_FromLong(0)).get(), object.get()))
              : checked(PyFloat_FromDouble(PyFloat_AS_DOUBLE(object.get()))));
+}
+
+}  // namespace
+
+// Flags have operators of their own.
+Sym enum_number(Interpreter& interpreter, const Sym& value) {
+  return member_number(
+      interpreter, value, [](const PyTypeObject& own_type, const PyTypeObject& base_type) {
+        const PyNumberMethods &own = *own_type.tp_as_number, &base = *base_type.tp_as_number;
+        return own.nb_add == base.nb_add && own.nb_multiply == base.nb_multiply &&
+               own.nb_or == base.nb_or;
+      });
+}
+
+Sym enum_compared(Interpreter& interpreter, const Sym& value, const Sym& other) {
+  if (is_numpy_value(other)) return enum_operand(interpreter, value, other);
+  return member_number(interpreter, value, [](const PyTypeObject& own, const PyTypeObject& base) {
+    return own.tp_richcompare == base.tp_richcompare;
+  });
 }
 
 Sym enum_operand(Interpreter& interpreter, const Sym& value, const Sym& other) {

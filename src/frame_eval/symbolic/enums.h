@@ -17,6 +17,8 @@ bool is_plain_enum_member(BorrowedRef object);
 Sym enum_number(Interpreter& interpreter, const Sym& value);
 // The same as an operand beside `other`: to NumPy a member is a number with a dtype.
 Sym enum_operand(Interpreter& interpreter, const Sym& value, const Sym& other);
+// The same in a comparison, for which flags have no operators of their own.
+Sym enum_compared(Interpreter& interpreter, const Sym& value, const Sym& other);
 
 // What the metaclass and the descriptors of the enum module give. Null: leave it to the general
 // rules.

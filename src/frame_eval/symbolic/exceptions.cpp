@@ -1,5 +1,7 @@
 #include "symbolic/exceptions.h"
 
+#include <set>
+
 #include "symbolic/attributes.h"
 #include "symbolic/calls.h"
 #include "symbolic/containers.h"
@@ -196,8 +198,9 @@ void set_context(Interpreter& interpreter, const std::shared_ptr<ExceptionValue>
     return;
   }
   if (handled == exception) return;
-  // No cycle: who has the new one as context loses it.
-  for (Sym one = handled; one && is_exception(one);) {
+  // No new cycle: who has the new one as context loses it. The user may have made one before.
+  std::set<const SymbolicValue*> seen;
+  for (Sym one = handled; one && is_exception(one) && seen.insert(one.get()).second;) {
     auto& link = as<ExceptionValue>(one);
     if (link.context == exception) {
       link.context = nullptr;

@@ -1,6 +1,7 @@
 // A frame while it is traced: bytecode, slots, stack. Root and inlined frames are alike.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -32,6 +33,10 @@ struct Frame {
   Ref operand_names;
   size_t next = 0;                              // index of the instruction that runs next
   bool done = false;                            // it has returned
+  // A path through the frame ends before such an instruction (Interpreter::run_to). Null: nowhere.
+  const std::function<bool(size_t)>* stops = nullptr;
+  bool enters_path = false;  // its first instruction runs in any case
+  Sym returned;  // by all paths that met: the frame ends with it
   std::unordered_map<size_t, LoopTrips> trips;  // of running loops, by the place of their head
 
   Frame* caller = nullptr;

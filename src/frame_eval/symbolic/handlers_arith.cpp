@@ -1,4 +1,5 @@
 // Operators, comparisons, truth.
+#include "symbolic/conditions.h"
 #include "symbolic/interpreter.h"
 #include "symbolic/operators.h"
 
@@ -23,10 +24,18 @@ void unary(Interpreter& interpreter, Frame& frame, const Instruction&) {
 
 void unary_not(Interpreter& interpreter, Frame& frame, const Instruction&) {
   Sym value = frame.pop();
-  frame.push(interpreter.boolean(!truth(interpreter, value)));
+  const auto known = decide_or_branch(interpreter, value, [&](NodeId condition) {
+    if (!interpreter.tracer.in_region()) return false;
+    frame.push(interpreter.tracer.new_scalar(interpreter.tracer.append(
+        Op::kLogicalNot, {condition}, NoAttr{}, py_scalar_type(DType::kBool))));
+    return true;
+  });
+  if (known) frame.push(interpreter.boolean(!*known));
 }
 
 void to_bool(Interpreter& interpreter, Frame& frame, const Instruction&) {
+  // As with comparisons: a jump on it follows.
+  if (frame.peek()->kind == SymKind::kScalar || frame.peek()->kind == SymKind::kSize) return;
   Sym value = frame.pop();
   frame.push(interpreter.boolean(truth(interpreter, value)));
 }

@@ -1,43 +1,73 @@
 // Jumps.
+#include "symbolic/conditions.h"
 #include "symbolic/interpreter.h"
+#include "symbolic/limits.h"
 #include "symbolic/operators.h"
 #include "symbolic/pure.h"
+#include "symbolic/regions.h"
 
 namespace numlift::frame_eval {
 
 namespace {
 
-void go_to(Frame& frame, const Instruction& instruction) {
+void go_to(Interpreter& interpreter, Frame& frame, const Instruction& instruction) {
   const size_t from = frame.next, to = static_cast<size_t>(instruction.target);
   frame.next = to;
   if (to >= from) return;
   // A loop begins anew; those inside it count from zero again.
   std::erase_if(frame.trips,
                 [&](const auto& loop) { return loop.first > to && loop.first < from; });
+  if (frame.trips[from].count >= kUnrolledTrips && interpreter.regions != nullptr)
+    interpreter.regions->want_while(frame, to);
   count_trip(frame, from);
 }
 
-void jump(Interpreter&, Frame& frame, const Instruction& instruction) { go_to(frame, instruction); }
+void jump(Interpreter& interpreter, Frame& frame, const Instruction& instruction) {
+  go_to(interpreter, frame, instruction);
+}
+
+// The value on top decides. `kept`: it stays on the stack when the jump is taken; otherwise it goes
+// in any case.
+void jump_on(Interpreter& interpreter, Frame& frame, const Instruction& instruction, bool wanted,
+             bool kept) {
+  const Sym value = frame.peek();
+  const auto target = static_cast<size_t>(instruction.target);
+  const auto decided = decide_or_branch(interpreter, value, [&](NodeId condition) {
+    FrameState jumping = state_of(frame), falling = jumping;
+    falling.stack.pop_back();
+    if (!kept) jumping.stack.pop_back();
+    if (interpreter.regions == nullptr ||
+        !interpreter.regions->may_branch(frame, wanted ? target : frame.next,
+                                         wanted ? frame.next : target))
+      return false;
+    const size_t next = frame.next;
+    if (wanted) {
+      interpreter.regions->branch(frame, condition, jumping, target, falling, next);
+    } else {
+      interpreter.regions->branch(frame, condition, falling, next, jumping, target);
+    }
+    return true;
+  });
+  if (!decided) return;
+  const bool jumps = *decided == wanted;
+  if (!jumps || !kept) frame.pop();
+  if (jumps) go_to(interpreter, frame, instruction);
+}
 
 template <bool wanted>
 void jump_if(Interpreter& interpreter, Frame& frame, const Instruction& instruction) {
-  Sym value = frame.pop();
-  if (truth(interpreter, value) == wanted) go_to(frame, instruction);
+  jump_on(interpreter, frame, instruction, wanted, false);
 }
 
 template <bool wanted>
 void jump_if_or_pop(Interpreter& interpreter, Frame& frame, const Instruction& instruction) {
-  if (truth(interpreter, frame.peek()) == wanted) {
-    go_to(frame, instruction);
-  } else {
-    frame.pop();
-  }
+  jump_on(interpreter, frame, instruction, wanted, true);
 }
 
 template <bool wanted>
 void jump_if_none(Interpreter& interpreter, Frame& frame, const Instruction& instruction) {
   Sym value = frame.pop();
-  if (is_identical(interpreter, value, interpreter.none()) == wanted) go_to(frame, instruction);
+  if (is_identical(interpreter, value, interpreter.none()) == wanted) go_to(interpreter, frame, instruction);
 }
 
 }  // namespace

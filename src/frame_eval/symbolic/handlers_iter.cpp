@@ -7,6 +7,7 @@
 #include "symbolic/generators.h"
 #include "symbolic/iterators.h"
 #include "symbolic/pure.h"
+#include "symbolic/regions.h"
 #include "symbolic/type_parameters.h"
 
 namespace numlift::frame_eval {
@@ -23,6 +24,7 @@ void for_iter(Interpreter& interpreter, Frame& frame, const Instruction& instruc
     throw_break("outside_iterator", fmt::format("iteration over a {} that came in from outside",
                                                 type_name(frame.peek())));
   }
+  if (interpreter.regions != nullptr && interpreter.regions->capture_for(frame, instruction)) return;
   if (Sym item = as<IteratorValue>(frame.peek()).next(interpreter.tracer)) {
     count_trip(frame, frame.next);
     frame.push(std::move(item));

@@ -2,6 +2,8 @@
 
 #include "numlift/py/py_error.h"
 #include "symbolic/attributes.h"
+#include "symbolic/builtins.h"
+#include "symbolic/calls.h"
 #include "symbolic/pure.h"
 #include "symbolic/special_methods.h"
 
@@ -23,9 +25,14 @@ bool is_object_method(const Sym& value, const char* name) {
 
 PyTypeObject* as_type(BorrowedRef cls) { return reinterpret_cast<PyTypeObject*>(cls.get()); }
 
+bool is_namespace_class(PyTypeObject* type) {
+  return reinterpret_cast<PyObject*>(type) == known_object("types", "SimpleNamespace").get();
+}
+
 // Its instances hold attributes and no more, and nobody sees when they go.
 bool is_plain_class(BorrowedRef cls) {
   PyTypeObject* type = as_type(cls);
+  if (is_namespace_class(type)) return true;
   if (!PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) ||
       PyType_HasFeature(type, Py_TPFLAGS_IS_ABSTRACT) || type->tp_itemsize != 0) {
     return false;
@@ -49,9 +56,20 @@ Sym new_instance(Interpreter& interpreter, const Sym& cls) {
   real_object(interpreter, cls, "an instance of it is made");
   has_objects_method(interpreter, object_of(cls), "__del__");
   const Ref nothing = checked(PyTuple_New(0));
-  auto instance = std::make_shared<ObjectValue>(
-      must(PyBaseObject_Type.tp_new(as_type(object_of(cls)), nothing.get(), nullptr)));
+  PyTypeObject* type = as_type(object_of(cls));
+  const newfunc maker = is_namespace_class(type) ? type->tp_new : PyBaseObject_Type.tp_new;
+  auto instance = std::make_shared<ObjectValue>(must(maker(type, nothing.get(), nullptr)));
   instance->is_new = true;
+  return instance;
+}
+
+// types.SimpleNamespace(name=value, …)
+Sym make_namespace(Interpreter& interpreter, const Sym& cls, const CallArguments& arguments) {
+  if (!arguments.positional.empty()) cannot_make(cls);
+  const Sym instance = new_instance(interpreter, cls);
+  for (const auto& [name, value] : arguments.keywords) {
+    set_own_attribute(interpreter, instance, name, value);
+  }
   return instance;
 }
 
@@ -74,14 +92,24 @@ Sym class_lookup(Interpreter& interpreter, BorrowedRef cls, const char* name) {
 
 }  // namespace
 
+namespace {
+
+// Object's own method, or another class's wrapper around the same C function.
+bool does_as_objects(BorrowedRef member, const char* name) {
+  const Ref text = checked(PyUnicode_InternFromString(name));
+  PyObject* own = _PyType_Lookup(&PyBaseObject_Type, text.get());
+  if (own == nullptr || member.get() == own) return own != nullptr;
+  return Py_TYPE(own) == &PyWrapperDescr_Type && member.type() == &PyWrapperDescr_Type &&
+         reinterpret_cast<PyWrapperDescrObject*>(own)->d_wrapped ==
+             reinterpret_cast<PyWrapperDescrObject*>(member.get())->d_wrapped;
+}
+
+}  // namespace
+
 bool has_objects_method(Interpreter& interpreter, BorrowedRef cls, const char* name) {
   const Sym member = class_lookup(interpreter, cls, name);
   if (!member) return true;
-  const Ref text = checked(PyUnicode_InternFromString(name));
-  if (member->kind != SymKind::kObject ||
-      object_of(member).get() != _PyType_Lookup(&PyBaseObject_Type, text.get())) {
-    return false;
-  }
+  if (member->kind != SymKind::kObject || !does_as_objects(object_of(member), name)) return false;
   real_object(interpreter, member, "a method that it inherits from object");
   return true;
 }
@@ -166,17 +194,21 @@ Sym make_instance(Interpreter& interpreter, const Sym& cls, CallArguments argume
   PyTypeObject* type = as_type(object);
   if (Py_TYPE(type)->tp_call != PyType_Type.tp_call || !is_plain_class(object)) cannot_make(cls);
   real_object(interpreter, cls, "it is called");
+  if (is_namespace_class(type)) {
+    interpreter.direct_caller = nullptr;
+    return make_namespace(interpreter, cls, arguments);
+  }
   if (Py_TYPE(type) != &PyType_Type) {
     const BorrowedRef metaclass = reinterpret_cast<PyObject*>(Py_TYPE(type));
     real_object(interpreter, class_lookup(interpreter, metaclass, "__call__"), "it is called");
   }
   interpreter.direct_caller = nullptr;
   const Sym maker = class_lookup(interpreter, object, "__new__");
-  const Sym initializer = class_lookup(interpreter, object, "__init__");
-  const bool has_init = !is_object_method(initializer, "__init__");
+  Sym initializer = class_lookup(interpreter, object, "__init__");
   Sym instance;
   if (is_object_method(maker, "__new__")) {
-    if (!has_init && (!arguments.positional.empty() || !arguments.keywords.empty())) {
+    if (is_object_method(initializer, "__init__") &&
+        (!arguments.positional.empty() || !arguments.keywords.empty())) {
       throw_break("would_raise", fmt::format("{}() takes no arguments", type->tp_name));
     }
     real_object(interpreter, maker, "an instance is made");
@@ -188,8 +220,10 @@ Sym make_instance(Interpreter& interpreter, const Sym& cls, CallArguments argume
     given.positional.insert(given.positional.begin(), cls);
     instance = call_python_function(interpreter, function, std::move(given));
     if (!is_instance_of(interpreter, instance, object)) return instance;
+    // It may be of a class derived from this one.
+    initializer = class_lookup(interpreter, type_of(interpreter, instance), "__init__");
   }
-  if (!has_init) {
+  if (is_object_method(initializer, "__init__")) {
     real_object(interpreter, initializer, "an instance is made");
     return instance;
   }
@@ -200,6 +234,32 @@ Sym make_instance(Interpreter& interpreter, const Sym& cls, CallArguments argume
     throw_break("would_raise", "__init__() should return None");
   }
   return instance;
+}
+
+Sym cached_property_value(Interpreter& interpreter, const Sym& property, const Sym& instance) {
+  real_object(interpreter, property, "a cached property is read");
+  const auto part = [&](const char* name) {
+    return must(PyObject_GetAttrString(object_of(property).get(), name));
+  };
+  Ref name = part("attrname");
+  const Ref function = part("func");
+  const bool can_keep =
+      instance->kind == SymKind::kObject && has_dict(object_of(instance).type()) &&
+      (as<ObjectValue>(instance).is_new ||
+       (instance->source && guards::finds_generically(object_of(instance).type())));
+  if (!can_keep || !PyUnicode_CheckExact(name.get()) || !PyFunction_Check(function.get())) {
+    throw_break("unsupported_value", "such a cached property of a " + type_name(instance));
+  }
+  PyObject* text = name.release();
+  PyUnicode_InternInPlace(&text);
+  name = Ref::steal(text);
+  // Where the class has it under another name, too.
+  if (Sym own = own_attribute(interpreter, instance, name)) return own;
+  Sym value = call_python_function(interpreter,
+                                   interpreter.tracer.outside(function, Source::constant(function)),
+                                   {{instance}, {}});
+  store_own(interpreter, instance, name, value);
+  return value;
 }
 
 Sym own_attribute(Interpreter& interpreter, const Sym& owner, BorrowedRef name) {
@@ -228,8 +288,10 @@ void set_own_attribute(Interpreter& interpreter, const Sym& owner, BorrowedRef n
   if (owner->kind != SymKind::kObject) cannot("");
   BorrowedRef object = object_of(owner);
   PyTypeObject* type = object.type();
-  if (!PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) || PyType_Check(object.get()) ||
-      PyModule_Check(object.get()) || (!as<ObjectValue>(owner).is_new && !owner->source)) {
+  const bool holds_attributes =
+      PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) || is_namespace_class(type);
+  if (!holds_attributes || PyType_Check(object.get()) || PyModule_Check(object.get()) ||
+      (!as<ObjectValue>(owner).is_new && !owner->source)) {
     cannot("");
   }
   Ref cls = type_of(interpreter, owner);

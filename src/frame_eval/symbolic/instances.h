@@ -33,4 +33,7 @@ void set_own_attribute(Interpreter& interpreter, const Sym& owner, BorrowedRef n
 Sym call_object_method(Interpreter& interpreter, const Sym& callable,
                        const CallArguments& arguments);
 
+// What a functools.cached_property gives for the instance, which keeps it from then on.
+Sym cached_property_value(Interpreter& interpreter, const Sym& property, const Sym& instance);
+
 }  // namespace numlift::frame_eval

@@ -14,6 +14,7 @@
 #include "symbolic/hatch_calls.h"
 #include "symbolic/numpy_calls.h"
 #include "symbolic/raising.h"
+#include "symbolic/regions.h"
 
 namespace numlift::frame_eval {
 
@@ -189,6 +190,33 @@ Sym Interpreter::resume(Frame& frame, const Raised* thrown) {
   return result;
 }
 
+Sym Interpreter::run_to(Frame& frame, const std::function<bool(size_t)>& stops) {
+  const auto* outer = std::exchange(frame.stops, nullptr);
+  const auto reset = [&] { frame.stops = outer; };
+  try {
+    frame.stops = &stops;
+    frame.enters_path = true;
+    Sym value = run_instructions(frame, nullptr);
+    reset();
+    return value;
+  } catch (...) {
+    reset();
+    throw;
+  }
+}
+
+Interpreter::Nesting Interpreter::nesting() const {
+  return {current_, depth_, handled, handled->value};
+}
+
+void Interpreter::set_nesting(const Nesting& nesting) {
+  current_ = nesting.current;
+  depth_ = nesting.depth;
+  handled = nesting.handled;
+  handled->value = nesting.handled_value;
+  direct_caller = nullptr;
+}
+
 Sym Interpreter::topmost_handled() const {
   for (const HandledException* one = handled; one != nullptr; one = one->outer) {
     if (one->value) return one->value;
@@ -309,8 +337,19 @@ Sym Interpreter::run_until_raise(Frame& frame, bool callers_handle) {
   const HandlerTable& handlers = handler_table();
   const auto& instructions = frame.bytecode->instructions;
   const bool is_suspendable = can_be_suspended(frame);
+  const bool wants_loops = regions != nullptr && regions->wants_any(frame);
   int line = -1;
   for (;;) {
+    if (frame.returned) {
+      frame.done = true;
+      return std::move(frame.returned);
+    }
+    if (frame.stops != nullptr && !std::exchange(frame.enters_path, false) &&
+        (*frame.stops)(frame.next))
+      return nullptr;
+    if (wants_loops && regions->wants_while(frame, frame.next) &&
+        regions->capture_while(frame, frame.next))
+      continue;
     NUMLIFT_CHECK(frame.next < instructions.size(), "ran off the end of {}", frame.name);
     const size_t index = frame.next++;
     const Instruction& instruction = instructions[index];
@@ -468,6 +507,7 @@ std::variant<TraceResult, TraceBreak> trace_call(const TraceStart& start,
   std::optional<BreakInfo> why;
   int64_t stop_at = -1;
   std::set<const void*> opaque;
+  LoopFacts loops;
   for (;;) {
     trace_clock() = 0;
     Tracer tracer(start.function, inputs);
@@ -476,16 +516,37 @@ std::variant<TraceResult, TraceBreak> trace_call(const TraceStart& start,
       Interpreter interpreter(tracer);
       interpreter.stop_at = stop_at;
       interpreter.opaque = &opaque;
+      Regions regions(interpreter, loops);
+      interpreter.regions = &regions;
       try {
         return tracer.finish({start.frames == nullptr
                                   ? interpreter.run_root(start.function, inputs)
                                   : interpreter.run_suspended(*start.frames, start.name, inputs)});
       } catch (const Raised& raised) {
+        if (regions.is_open()) throw regions.refused(raised.exception->place->reason);
         throw *raised.exception->place;
+      } catch (const Break& reason) {
+        if (regions.is_open()) throw regions.refused(reason.reason);
+        if (reason.category == kLoopRefused && regions.has_captured())
+          throw regions.refused(reason.reason);
+        throw;
+      } catch (const SizeOverflowError& error) {
+        if (regions.is_open()) throw regions.refused(error.what());
+        throw;
+      } catch (const PyError&) {
+        if (must_reach_user() || !regions.is_open()) throw;
+        PyErr_Clear();
+        throw regions.refused("an operation on constants raises");
       } catch (const StopTrace& stopped) {
-        TraceResult result = tracer.finish(stopped.values);
-        result.exit = TraceExit{*why, stopped.frames};
-        return result;
+        try {
+          TraceResult result = tracer.finish(stopped.values);
+          result.exit = TraceExit{*why, stopped.frames};
+          return result;
+        } catch (const Break& reason) {
+          if (reason.category == kLoopRefused && regions.has_captured())
+            throw regions.refused(reason.reason);
+          throw;
+        }
       }
     } catch (const Break& reason) {
       PyErr_Clear();

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <array>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -67,6 +68,22 @@ class Interpreter {
   // Its last frame is called `name`.
   Sym run_suspended(const std::vector<SuspendedFrame>& frames, const std::string& name,
                     const guards::CallInputs& inputs);
+  // Runs the frame until it comes to an instruction for which `stops` is true (null), or returns.
+  // The first instruction runs in any case.
+  Sym run_to(Frame& frame, const std::function<bool(size_t)>& stops);
+  // How deep the interpreter is: kept and set back where an exception leaves some frames but not
+  // all.
+  struct Nesting {
+    Frame* current = nullptr;
+    int depth = 0;
+    HandledException* handled = nullptr;
+    Sym handled_value;
+  };
+  Nesting nesting() const;
+  void set_nesting(const Nesting& nesting);
+  // Loops and branches that the program runs; null: none are captured.
+  class Regions* regions = nullptr;
+
   // Runs an inlined frame to its end.
   Sym run(Frame& frame);
   // Runs until the next yield (its value) or the return (frame.done; the returned value).

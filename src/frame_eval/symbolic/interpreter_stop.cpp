@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <set>
 
+#include "symbolic/regions.h"
 #include "symbolic/exceptions.h"
 #include "symbolic/interpreter.h"
 #include "symbolic/value_parts.h"
@@ -90,6 +91,8 @@ int64_t oldest_begin(const std::vector<Frame*>& frames, const HandledException* 
 }  // namespace
 
 void Interpreter::stop(Frame& frame, size_t index) {
+  if (regions != nullptr && regions->is_open())
+    refuse_loop("the code is to be left inside a loop that the program runs");
   const auto& bytecode = *frame.bytecode;
   const auto begin = static_cast<int32_t>(index);
   std::vector<Frame*> chain;

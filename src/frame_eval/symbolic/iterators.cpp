@@ -9,10 +9,12 @@
 #include "symbolic/enums.h"
 #include "symbolic/exceptions.h"
 #include "symbolic/numpy_calls.h"
+#include "symbolic/numpy_views.h"
 #include "symbolic/operators.h"
 #include "symbolic/library_objects.h"
 #include "symbolic/polyfills.h"
 #include "symbolic/special_methods.h"
+#include "symbolic/user_iterators.h"
 #include "symbolic/pure.h"
 
 namespace numlift::frame_eval {
@@ -38,17 +40,10 @@ CallShape placed_shape(Sym iterable, int64_t place, const char* maker = "iter") 
 struct ListIterator : IteratorValue {
   ListIterator(std::vector<Sym> items, Sym origin, const char* maker = "iter")
       : items(std::move(items)), origin(std::move(origin)), maker(maker) {}
-  Sym next(Tracer&) override {
-    if (position < items.size()) return items[position++];
-    is_exhausted = true;
-    return nullptr;
-  }
+  Sym next(Tracer&) override { return position < items.size() ? items[position++] : nullptr; }
   std::optional<CallShape> shape() const override {
-    // Once it is exhausted, it stays so even if the list grows.
-    if (is_exhausted && is_list(origin)) return iterator_shape(make_list({}), 0, maker);
     return iterator_shape(origin, position, maker);
   }
-  bool is_exhausted = false;
   std::vector<Sym> items;
   Sym origin;
   const char* maker;
@@ -57,102 +52,171 @@ struct ListIterator : IteratorValue {
 
 // Elements are read when their turn comes: the loop may have stored to the array.
 struct ArrayIterator : IteratorValue {
-  ArrayIterator(Sym array, int64_t count) : array(std::move(array)), count(count) {}
+  explicit ArrayIterator(Sym array) : array(std::move(array)) {}
   Sym next(Tracer& tracer) override {
+    if (count < 0) count = numpy_row_count(tracer, array);
     if (position >= count) return nullptr;
     return numpy_get_item(tracer, array, tracer.constant(checked(PyLong_FromLongLong(position++))));
   }
+  std::optional<SizeExpr> items_left(Tracer& tracer) override {
+    if (array->kind != SymKind::kArray || as<ArrayValue>(array).type.rank() == 0)
+      return std::nullopt;
+    return tracer.simplify(as<ArrayValue>(array).type.dims[0]) - SizeExpr(position);
+  }
+  Sym item_ahead(Tracer& tracer, const SizeExpr& index) override {
+    return numpy_get_item(tracer, array, tracer.new_size(index + SizeExpr(position)));
+  }
   std::optional<CallShape> shape() const override { return placed_shape(array, position); }
   Sym array;
-  int64_t count;
+  int64_t count = -1;  // not asked yet
   int64_t position = 0;
 };
 
+// The order in which a container is gone through, as the builtin that does it is called.
+enum class Order : uint8_t { kForward, kBackward };
+
+const char* maker_of(Order order) { return order == Order::kForward ? "iter" : "reversed"; }
+
 // A list may change while it is iterated: items are looked up one by one.
 struct LiveListIterator : IteratorValue {
-  LiveListIterator(Interpreter& interpreter, Sym list)
-      : interpreter(interpreter), list(std::move(list)) {
-    if (this->list->kind == SymKind::kObject) outside = sequence_items(interpreter, this->list);
+  LiveListIterator(Interpreter& interpreter, Sym the_list, Order order)
+      : interpreter(interpreter), list(std::move(the_list)), order(order) {
+    if (list->kind == SymKind::kObject) outside = sequence_items(interpreter, list);
+    if (order == Order::kBackward) position = static_cast<int64_t>(items_now().size()) - 1;
   }
   Sym next(Tracer&) override {
     if (!list) return nullptr;
-    const bool is_as_outside = list->kind == SymKind::kObject && !as<ObjectValue>(list).differs();
-    const auto& items =
-        is_as_outside ? outside : as<SequenceValue>(open_for_change(interpreter, list)).items;
-    if (position < items.size()) return items[position++];
+    const auto& items = items_now();
+    if (position >= 0 && position < static_cast<int64_t>(items.size())) {
+      const auto place = static_cast<size_t>(position);
+      position += order == Order::kForward ? 1 : -1;
+      return items[place];
+    }
     list = nullptr;  // exhausted for good
     return nullptr;
   }
   std::optional<CallShape> shape() const override {
-    return list ? placed_shape(list, static_cast<int64_t>(position))
-                : iterator_shape(make_list({}), 0);
+    if (!list) return iterator_shape(make_list({}), 0, maker_of(order));
+    // The iterator is made before the list gets what the trace has put into it.
+    if (list->kind == SymKind::kObject) {
+      const int64_t size = PyList_GET_SIZE(object_of(list).get());
+      if (position > (order == Order::kForward ? size : size - 1)) return std::nullopt;
+    }
+    return placed_shape(list, position, maker_of(order));
+  }
+  const std::vector<Sym>& items_now() const {
+    const bool is_as_outside = list->kind == SymKind::kObject && !as<ObjectValue>(list).differs();
+    return is_as_outside ? outside : as<SequenceValue>(open_for_change(interpreter, list)).items;
   }
   Interpreter& interpreter;
   Sym list;
+  Order order;
   std::vector<Sym> outside;  // what a list from outside holds as long as it is not changed
-  size_t position = 0;
+  int64_t position = 0;
 };
 
-// The same from the end on.
-struct LiveReversedIterator : IteratorValue {
-  explicit LiveReversedIterator(Sym the_list)
-      : list(std::move(the_list)),
-        position(static_cast<int64_t>(as<SequenceValue>(list).items.size()) - 1) {}
-  Sym next(Tracer&) override {
-    if (!list) return nullptr;
-    const auto& items = as<SequenceValue>(list).items;
-    if (position >= 0 && position < static_cast<int64_t>(items.size())) {
-      return items[static_cast<size_t>(position--)];
-    }
-    list = nullptr;
-    return nullptr;
-  }
-  std::optional<CallShape> shape() const override {
-    return list ? placed_shape(list, position, "reversed")
-                : iterator_shape(make_list({}), 0, "reversed");
-  }
-  Sym list;
-  int64_t position;
-};
-
+// A dict or a view of it. CPython goes through the dict's table, in which an item that was removed
+// leaves a gap until the table is made anew. So when the dict is as long as at the start but
+// something was removed from it, only the real table, with all its history, tells what comes next.
 struct LiveDictIterator : IteratorValue {
-  // `origin`: the dict or the view of it that is iterated.
-  LiveDictIterator(Interpreter& interpreter, Sym dict, Sym origin, std::vector<Sym> items)
-      : interpreter(interpreter),
-        dict(std::move(dict)),
-        origin(std::move(origin)),
-        items(std::move(items)),
-        keys(keys_now()) {}
+  LiveDictIterator(Interpreter& interpreter, Sym the_dict, DictView::Part part, Sym the_origin,
+                   Order order)
+      : IteratorValue(the_dict->kind == SymKind::kDict ? the_dict->born : trace_clock()),
+        interpreter(interpreter),
+        dict(std::move(the_dict)),
+        origin(std::move(the_origin)),
+        part(part),
+        order(order) {
+    if (dict->kind == SymKind::kObject) outside = dict_items(interpreter, dict);
+    size = items_now().size();
+    removals = dict_removals(dict);
+  }
   Sym next(Tracer&) override {
     if (!dict) return nullptr;
-    if (may_differ() && keys_now().size() != items.size()) {
+    const auto& items = items_now();
+    if (has_failed || items.size() != size) {
+      has_failed = true;
       throw_error(PyExc_RuntimeError, "dictionary changed size during iteration");
     }
-    if (position < items.size()) return items[position++];
+    if (dict_removals(dict) != removals) {
+      throw Break{"would_raise", "keys of a dict come and go while it is iterated", born};
+    }
+    if (position < size) {
+      const auto& [key, value] = items[order == Order::kForward ? position : size - 1 - position];
+      ++position;
+      return DictView::part_of(key, value, part);
+    }
     dict = nullptr;  // exhausted for good
     return nullptr;
   }
   std::optional<CallShape> shape() const override {
-    if (!dict) return iterator_shape(make_list({}), 0);
-    if (may_differ() && keys_now() != keys)
-      return std::nullopt;  // only the real iterator knows of the change
-    return iterator_shape(origin, position);
+    if (!dict) {
+      const auto empty = std::make_shared<DictValue>();
+      return iterator_shape(std::make_shared<DictView>(empty, part), 0, maker_of(order));
+    }
+    bool is_as_before =
+        !has_failed && items_now().size() == size && dict_removals(dict) == removals;
+    // The iterator is made before the dict gets what the trace has put into it.
+    if (dict->kind == SymKind::kObject) {
+      const auto real_size = static_cast<size_t>(PyDict_GET_SIZE(object_of(dict).get()));
+      is_as_before &= removals == 0 && size == real_size;
+    }
+    if (!is_as_before) return std::nullopt;
+    return iterator_shape(origin, position, maker_of(order));
   }
-  bool may_differ() const {
-    return dict->kind == SymKind::kDict || as<ObjectValue>(dict).differs();
-  }
-  std::vector<PyObject*> keys_now() const {
-    std::vector<PyObject*> found;
-    for (const auto& [key, item] : dict_items(interpreter, dict))
-      found.push_back(object_of(key).get());
-    return found;
+  const std::vector<std::pair<Sym, Sym>>& items_now() const {
+    const bool is_as_outside = dict->kind == SymKind::kObject && !as<ObjectValue>(dict).differs();
+    return is_as_outside ? outside : as<DictValue>(open_for_change(interpreter, dict)).items;
   }
   Interpreter& interpreter;
   Sym dict, origin;
-  std::vector<Sym> items;
-  std::vector<PyObject*> keys;
-  size_t position = 0;
+  DictView::Part part;
+  Order order;
+  std::vector<std::pair<Sym, Sym>> outside;  // of a dict from outside that is not changed
+  size_t size = 0, position = 0;
+  uint64_t removals = 0;
+  bool has_failed = false;  // for good
 };
+
+// range(*bounds), handed to CPython.
+struct RangeObject : IteratorValue {
+  explicit RangeObject(std::vector<Sym> bounds) : bounds(std::move(bounds)) {}
+  Sym next(Tracer&) override { NUMLIFT_UNREACHABLE(); }
+  std::optional<CallShape> shape() const override {
+    return CallShape{Ref::create(reinterpret_cast<PyObject*>(&PyRange_Type)), bounds, {}, 0};
+  }
+  std::vector<Sym> bounds;
+};
+
+// iter(range(*bounds)) of bounds that may be known only when the program runs.
+struct RangeValue : IteratorValue {
+  RangeValue(std::vector<Sym> bounds, SizeExpr start, SizeExpr step, SizeExpr count)
+      : bounds(std::move(bounds)),
+        start(std::move(start)),
+        step(std::move(step)),
+        count(std::move(count)) {}
+  Sym next(Tracer& tracer) override {
+    static const std::string reason = "the iterations of a loop";
+    if (position >= tracer.specialize(count, reason)) return nullptr;
+    return tracer.new_size(SizeExpr(tracer.specialize(start, reason)) +
+                           SizeExpr(tracer.specialize(step, reason)) * SizeExpr(position++));
+  }
+  std::optional<SizeExpr> items_left(Tracer&) override { return count - SizeExpr(position); }
+  Sym item_ahead(Tracer& tracer, const SizeExpr& index) override {
+    return tracer.new_size(start + step * (index + SizeExpr(position)));
+  }
+  std::optional<CallShape> shape() const override {
+    return placed_shape(std::make_shared<RangeObject>(bounds), position);
+  }
+  std::vector<Sym> bounds;
+  SizeExpr start, step, count;
+  int64_t position = 0;
+};
+
+std::shared_ptr<IteratorValue> make_dict_iterator(Interpreter& interpreter, const Sym& dict,
+                                                  Order order = Order::kForward) {
+  return std::make_shared<LiveDictIterator>(interpreter, dict, DictView::Part::kKeys, dict, order);
+}
 
 // range, str, bytes: real objects without user code.
 struct PureIterator : IteratorValue {
@@ -180,7 +244,13 @@ struct EnumerateIterator : IteratorValue {
     Sym value = values->next(tracer);
     return value ? make_tuple({interpreter.integer(count++), std::move(value)}) : nullptr;
   }
+  std::optional<SizeExpr> items_left(Tracer& tracer) override { return values->items_left(tracer); }
+  Sym item_ahead(Tracer& tracer, const SizeExpr& index) override {
+    Sym value = values->item_ahead(tracer, index);
+    return make_tuple({tracer.new_size(index + SizeExpr(count)), std::move(value)});
+  }
   std::optional<CallShape> shape() const override {
+    if (holds_user_iterator({values})) return std::nullopt;
     return CallShape{Ref::create(known_object("builtins", "enumerate")),
                      {values, interpreter.integer(count)},
                      {},
@@ -205,6 +275,24 @@ struct ZipIterator : IteratorValue {
     }
     return parts.empty() ? nullptr : make_tuple(std::move(items));
   }
+  std::optional<SizeExpr> items_left(Tracer& tracer) override {
+    std::optional<SizeExpr> least;
+    for (const auto& part : parts) {
+      const auto left = part->items_left(tracer);
+      if (!left) return std::nullopt;
+      const bool is_less =
+          !least || tracer.decide_less(*left, *least, "the shortest argument of zip()");
+      if (strict && least && !tracer.decide_equal(*left, *least, "the arguments of zip()"))
+        return std::nullopt;
+      if (is_less) least = left;
+    }
+    return least;
+  }
+  Sym item_ahead(Tracer& tracer, const SizeExpr& index) override {
+    std::vector<Sym> items;
+    for (const auto& part : parts) items.push_back(part->item_ahead(tracer, index));
+    return make_tuple(std::move(items));
+  }
   void check_all_exhausted(Tracer& tracer, size_t first) {
     // CPython names the first argument that differs from those before it.
     const auto fail = [](size_t argument, const char* how) {
@@ -219,6 +307,7 @@ struct ZipIterator : IteratorValue {
     }
   }
   std::optional<CallShape> shape() const override {
+    if (holds_user_iterator(parts)) return std::nullopt;
     CallShape shape{
         Ref::create(known_object("builtins", "zip")), {parts.begin(), parts.end()}, {}, 0};
     if (strict) {
@@ -244,6 +333,7 @@ struct MapIterator : IteratorValue {
     return call_value(interpreter, function, std::move(arguments));
   }
   std::optional<CallShape> shape() const override {
+    if (holds_user_iterator(parts)) return std::nullopt;
     CallShape shape{Ref::create(known_object("builtins", "map")), {function}, {}, 0};
     shape.arguments.insert(shape.arguments.end(), parts.begin(), parts.end());
     return shape;
@@ -264,6 +354,7 @@ struct FilterIterator : IteratorValue {
     return nullptr;
   }
   std::optional<CallShape> shape() const override {
+    if (holds_user_iterator({values})) return std::nullopt;
     return CallShape{Ref::create(known_object("builtins", "filter")), {function, values}, {}, 0};
   }
   Interpreter& interpreter;
@@ -282,24 +373,23 @@ std::vector<std::shared_ptr<IteratorValue>> make_iterators(Interpreter& interpre
 
 std::shared_ptr<IteratorValue> make_iterator(Interpreter& interpreter, const Sym& value) {
   if (is_numpy_value(value)) {
-    return std::make_shared<ArrayIterator>(value, numpy_row_count(interpreter.tracer, value));
+    if (value->kind != SymKind::kArray || as<ArrayValue>(value).type.rank() == 0)
+      numpy_row_count(interpreter.tracer, value);  // throws
+    return std::make_shared<ArrayIterator>(value);
   }
   switch (value->kind) {
     case SymKind::kList:
-      return std::make_shared<LiveListIterator>(interpreter, value);
+      return std::make_shared<LiveListIterator>(interpreter, value, Order::kForward);
     case SymKind::kTuple:
       return std::make_shared<ListIterator>(as<SequenceValue>(value).items, value);
     case SymKind::kSet:
       return make_set_iterator(interpreter, value);
-    case SymKind::kDict: {
-      std::vector<Sym> keys;
-      for (const auto& [key, item] : as<DictValue>(value).items) keys.push_back(key);
-      return std::make_shared<LiveDictIterator>(interpreter, value, value, std::move(keys));
-    }
+    case SymKind::kDict:
+      return make_dict_iterator(interpreter, value);
     case SymKind::kIterator:
       if (auto* view = dynamic_cast<DictView*>(value.get())) {
-        return std::make_shared<LiveDictIterator>(interpreter, view->dict, value,
-                                                  view->items(interpreter));
+        return std::make_shared<LiveDictIterator>(interpreter, view->dict, view->part, value,
+                                                  Order::kForward);
       }
       if (as_library_object(value)) {
         Sym made = special_method(interpreter, value, "__iter__", {});
@@ -308,12 +398,9 @@ std::shared_ptr<IteratorValue> make_iterator(Interpreter& interpreter, const Sym
       }
       return std::static_pointer_cast<IteratorValue>(value);
     case SymKind::kObject: {
-      if (is_dict(value)) {
-        std::vector<Sym> keys;
-        for (const auto& [key, item] : dict_items(interpreter, value)) keys.push_back(key);
-        return std::make_shared<LiveDictIterator>(interpreter, value, value, std::move(keys));
-      }
-      if (is_list(value)) return std::make_shared<LiveListIterator>(interpreter, value);
+      if (is_dict(value)) return make_dict_iterator(interpreter, value);
+      if (is_list(value))
+        return std::make_shared<LiveListIterator>(interpreter, value, Order::kForward);
       if (auto items = open_sequence(interpreter, value)) {
         return std::make_shared<ListIterator>(std::move(*items), value);
       }
@@ -328,6 +415,7 @@ std::shared_ptr<IteratorValue> make_iterator(Interpreter& interpreter, const Sym
         real_object(interpreter, value, "it is iterated");
         return std::make_shared<PureIterator>(must(PyObject_GetIter(object)), value);
       }
+      if (auto made = make_user_iterator(interpreter, value)) return made;
       if (type->tp_iter == nullptr && type->tp_as_sequence == nullptr) {
         throw_break("would_raise", fmt::format("a {} is not iterable", type->tp_name));
       }
@@ -352,6 +440,24 @@ std::shared_ptr<IteratorValue> make_iterator(Interpreter& interpreter, const Sym
     throw_break("set_order", "iteration over a set, whose order is not known");
   }
   throw_value_break(value, "iteration over a " + type_name(value));
+}
+
+std::shared_ptr<IteratorValue> make_range_iterator(Interpreter& interpreter,
+                                                   std::vector<Sym> bounds) {
+  Tracer& tracer = interpreter.tracer;
+  static const std::string reason = "the bounds of a range";
+  const auto size = [&](size_t i) { return size_argument(tracer, bounds[i], reason); };
+  const SizeExpr start = bounds.size() > 1 ? size(0) : SizeExpr(0);
+  const SizeExpr stop = size(bounds.size() > 1 ? 1 : 0);
+  const SizeExpr step = bounds.size() > 2 ? tracer.specialize(size(2), reason) : SizeExpr(1);
+  const int64_t stride = *step.constant();
+  if (stride == 0) throw_break("would_raise", "range() arg 3 must not be zero");
+  const SizeExpr distance = stride > 0 ? stop - start : start - stop;
+  const int64_t width = stride > 0 ? stride : -stride;
+  const SizeExpr count = width == 1 ? distance
+                                    : SizeExpr::floor_div(distance + SizeExpr(width - 1),
+                                                          SizeExpr(width));
+  return std::make_shared<RangeValue>(std::move(bounds), start, step, tracer.simplify(count));
 }
 
 Sym make_enumerate(Interpreter& interpreter, const Sym& values, int64_t start) {
@@ -384,11 +490,15 @@ Sym make_reversed(Interpreter& interpreter, const Sym& values) {
   if (as_library_object(values)) {
     if (Sym made = special_method(interpreter, values, "__reversed__", {})) return made;
   }
-  if (values->kind == SymKind::kIterator && !dynamic_cast<DictView*>(values.get())) {
-    throw_break("would_raise", "reversed() of an iterator");
+  if (auto* view = dynamic_cast<DictView*>(values.get())) {
+    return std::make_shared<LiveDictIterator>(interpreter, view->dict, view->part, values,
+                                              Order::kBackward);
   }
+  if (values->kind == SymKind::kIterator) throw_break("would_raise", "reversed() of an iterator");
   if (values->kind == SymKind::kSet) throw_break("would_raise", "reversed() of a set");
-  if (values->kind == SymKind::kList) return std::make_shared<LiveReversedIterator>(values);
+  if (is_dict(values)) return make_dict_iterator(interpreter, values, Order::kBackward);
+  if (is_list(values))
+    return std::make_shared<LiveListIterator>(interpreter, values, Order::kBackward);
   std::vector<Sym> items = collect_items(interpreter, values);
   return std::make_shared<ListIterator>(std::vector<Sym>(items.rbegin(), items.rend()), values,
                                         "reversed");

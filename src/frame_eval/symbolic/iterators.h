@@ -8,6 +8,10 @@ namespace numlift::frame_eval {
 // iter(value). Throws Break for what cannot be iterated now.
 std::shared_ptr<IteratorValue> make_iterator(Interpreter& interpreter, const Sym& value);
 
+// iter(range(*bounds)), of ints that may be known only when the program runs.
+std::shared_ptr<IteratorValue> make_range_iterator(Interpreter& interpreter,
+                                                   std::vector<Sym> bounds);
+
 // Builtins that give iterators.
 Sym make_enumerate(Interpreter& interpreter, const Sym& values, int64_t start);
 Sym make_zip(Interpreter& interpreter, const std::vector<Sym>& iterables, bool strict);

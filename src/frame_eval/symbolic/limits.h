@@ -10,6 +10,9 @@ inline constexpr int kMaxInlineDepth = 100;
 // Instructions of one trace: a loop that makes no nodes is bounded by it.
 inline constexpr int64_t kMaxInstructions = 200'000;
 
+// Loops of a known length up to this are unrolled; inside captured loops fewer.
+inline constexpr int64_t kUnrolledTrips = 8, kUnrolledInside = 4;
+
 // Items of one container that are followed one by one; of a dict or set, whose keys are compared
 // one with another, fewer.
 inline constexpr int64_t kMaxSequenceItems = 4096;

@@ -80,10 +80,38 @@ SliceRange slice_range(Tracer& tracer, const Sym& value, const SizeExpr& length)
                        bound_of(tracer, slice->step), length);
 }
 
+// An index that changes from iteration to iteration: counted from the end where it is negative.
+SizeExpr index_in_run(Tracer& tracer, const SizeExpr& at, const SizeExpr& length) {
+  static const std::string reason = "an index lies inside its axis";
+  using Relation = SizeGuard::Relation;
+  const auto is_negative = tracer.holds_always(Relation::kLess, at, 0, reason);
+  SizeExpr place = at;
+  if (!is_negative) {
+    const auto scalar = [&](Op op, std::vector<NodeId> operands, DType dtype) {
+      return tracer.append(op, std::move(operands), NoAttr{}, py_scalar_type(dtype));
+    };
+    const NodeId index = tracer.size_node(at);
+    const NodeId below = scalar(Op::kLess, {index, tracer.size_node(0)}, DType::kBool);
+    const NodeId from_end = tracer.size_node(at + length);
+    place = tracer.size_of(scalar(Op::kSelect, {below, from_end, index}, DType::kInt64),
+                           tracer.hint(at) < 0 ? tracer.hint(at + length) : tracer.hint(at));
+  } else if (*is_negative) {
+    place = at + length;
+  }
+  const auto require = [&](const SizeExpr& a, const SizeExpr& b) {
+    if (tracer.decide_less_equal(a, b, reason)) return;
+    throw_break("would_raise", "an index is out of bounds in a loop");
+  };
+  require(0, place);
+  require(place, length - 1);
+  return tracer.simplify(place);
+}
+
 SizeExpr integer_index(Tracer& tracer, const Sym& value, const SizeExpr& length) {
   static const std::string reason = "an index lies inside its axis";
-  if (is_integer_scalar(value)) return place_of_index(tracer, value, length);
+  if (is_integer_scalar(value) && !tracer.in_region()) return place_of_index(tracer, value, length);
   SizeExpr at = size_argument(tracer, value, "an index");
+  if (tracer.is_run_time(at) || tracer.is_run_time(length)) return index_in_run(tracer, at, length);
   const bool negative = tracer.decide_less(at, 0, "an index is not negative");
   if (negative) at = at + length;
   if ((negative && tracer.decide_less(at, 0, reason)) ||

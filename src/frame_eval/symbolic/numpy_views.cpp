@@ -209,6 +209,9 @@ SizeExpr size_argument(Tracer& tracer, const Sym& value, std::string_view what) 
     return tracer.simplify(static_cast<const SizeValue&>(*value).expr);
   }
   if (value->kind == SymKind::kScalar) {
+    const auto& scalar = static_cast<const ScalarValue&>(*value);
+    if (tracer.in_region() && is_integer(scalar.type.dtype) && scalar.type.dtype != DType::kUInt64)
+      return tracer.size_of(scalar.node, 0);
     throw_break("data_dependent",
                 fmt::format("{}: an integer known only when the program runs", what));
   }
@@ -247,6 +250,29 @@ std::vector<SizeExpr> shape_argument(Tracer& tracer, const Sym& value, std::stri
   return sizes;
 }
 
+namespace {
+
+// A slice's bound that changes from iteration to iteration, clipped to the axis.
+SizeExpr bound_in_run(Tracer& tracer, SizeExpr at, const SizeExpr& length, bool down) {
+  static const std::string reason = "where a slice begins and ends";
+  using Relation = SizeGuard::Relation;
+  const SizeExpr least = down ? -1 : 0, most = down ? length - 1 : length;
+  if (tracer.decide_less(at, 0, reason)) {
+    at = at + length;
+    const auto inside = tracer.holds_always(Relation::kLessEqual, least, at, reason);
+    return inside == true ? at : SizeExpr::max(at, least);
+  }
+  const auto inside = tracer.holds_always(Relation::kLessEqual, at, most, reason);
+  if (inside == true) return at;
+  if (inside == false) return most;
+  // A bound that was computed lies inside the axis as a rule: the program restarts where it does
+  // not. One that follows from counters may leave it at the end.
+  if (tracer.has_bounds(at)) return SizeExpr::min(at, most);
+  return tracer.decide_less_equal(at, most, reason) ? at : most;
+}
+
+}  // namespace
+
 SliceRange resolve_slice(Tracer& tracer, const Sym& start_value, const Sym& stop_value,
                          const Sym& step_value, const SizeExpr& given_length) {
   static const std::string reason = "where a slice begins and ends";
@@ -262,6 +288,8 @@ SliceRange resolve_slice(Tracer& tracer, const Sym& start_value, const Sym& stop
     if (is_none(value))
       return is_start == down ? (is_start ? length - 1 : length) : SizeExpr(down ? -1 : 0);
     SizeExpr at = size_argument(tracer, value, "a slice's bound");
+    if (tracer.is_run_time(at) || tracer.is_run_time(length))
+      return bound_in_run(tracer, at, length, down);
     if (tracer.decide_less(at, 0, reason)) {
       at = at + length;
       if (tracer.decide_less(at, 0, reason)) return down ? -1 : 0;
@@ -273,7 +301,15 @@ SliceRange resolve_slice(Tracer& tracer, const Sym& start_value, const Sym& stop
   const SizeExpr start = tracer.simplify(bound(start_value, true));
   const SizeExpr stop = tracer.simplify(bound(stop_value, false));
   // The whole axis: no question about its size.
-  const SizeExpr distance = tracer.simplify(down ? start - stop : stop - start);
+  SizeExpr distance = tracer.simplify(down ? start - stop : stop - start);
+  if (tracer.is_run_time(distance) &&
+      tracer.holds_always(SizeGuard::Relation::kLessEqual, 0, distance, reason) != true)
+    distance = SizeExpr::max(distance, 0);
+  if (tracer.is_run_time(distance)) {
+    const SizeExpr width = down ? -step : step;
+    if (width.constant() == 1) return {start, step, distance};
+    return {start, step, tracer.simplify(SizeExpr::floor_div(distance + width - 1, width))};
+  }
   const SizeExpr stride = down ? -step : step;
   if (stride.constant() == 1 && tracer.decide_less_equal(0, distance, reason)) {
     if (distance.constant() == 0) return {0, 1, 0};

@@ -214,6 +214,36 @@ bool is_plain_builtin(const Sym& value) {
 
 }  // namespace
 
+namespace {
+
+bool is_either(const Sym& value) {
+  return value->kind == SymKind::kScalar && as<ScalarValue>(value).either;
+}
+
+// The other operand decides alone what class and dtype the result has.
+bool is_wide_numpy(const Sym& value, DType either) {
+  if (!is_numpy_value(value) || is_either(value)) return false;
+  const DType dtype = value->kind == SymKind::kArray    ? as<ArrayValue>(value).type.dtype
+                      : value->kind == SymKind::kScalar ? as<ScalarValue>(value).type.dtype
+                                                        : DType::kBool;
+  if (dtype == either || dtype == DType::kComplex128) return true;
+  return dtype == DType::kFloat64 && either == DType::kInt64;
+}
+
+// The result of operands of which one may be Python's number or NumPy's. `same`: both give the same
+// value.
+Sym class_of_either(bool same, const Sym& a, const Sym& b, Sym result) {
+  for (const auto& [one, other] : {std::pair(a, b), std::pair(b, a)}) {
+    if (!is_either(one) || is_wide_numpy(other, as<ScalarValue>(one).type.dtype)) continue;
+    if (!same || result->kind != SymKind::kScalar)
+      refuse_loop("a number that may be Python's or NumPy's, by the iteration");
+    as<ScalarValue>(result).either = true;
+  }
+  return result;
+}
+
+}  // namespace
+
 Sym binary_operation(Interpreter& interpreter, int nb_op, bool in_place, const Sym& left,
                      const Sym& right) {
   const Sym a = enum_operand(interpreter, left, right), b = enum_operand(interpreter, right, left);
@@ -222,7 +252,10 @@ Sym binary_operation(Interpreter& interpreter, int nb_op, bool in_place, const S
     if (in_place && is_list(a)) {
       if (auto result = container_binary(interpreter, nb_op, in_place, a, b)) return *result;
     }
-    return numpy_binary(interpreter.tracer, nb_op, in_place && a->kind == SymKind::kArray, a, b);
+    const bool same = nb_op == kNbAdd || nb_op == kNbSubtract || nb_op == kNbMultiply;
+    return class_of_either(
+        same, a, b,
+        numpy_binary(interpreter.tracer, nb_op, in_place && a->kind == SymKind::kArray, a, b));
   }
   if (is_python_number(a) && is_python_number(b) &&
       (is_runtime_number(a) || is_runtime_number(b))) {
@@ -241,7 +274,8 @@ Sym binary_operation(Interpreter& interpreter, int nb_op, bool in_place, const S
 
 Sym unary_operation(Interpreter& interpreter, UnaryOp op, const Sym& operand) {
   const Sym value = enum_number(interpreter, operand);
-  if (is_numpy_value(value)) return numpy_unary(interpreter.tracer, op, value);
+  if (is_numpy_value(value))
+    return class_of_either(true, value, value, numpy_unary(interpreter.tracer, op, value));
   if (is_runtime_number(value)) {
     switch (op) {
       case UnaryOp::kNegative:
@@ -269,9 +303,10 @@ Sym unary_operation(Interpreter& interpreter, UnaryOp op, const Sym& operand) {
 }
 
 Sym compare_operation(Interpreter& interpreter, int compare, const Sym& left, const Sym& right) {
-  const Sym a = enum_operand(interpreter, left, right), b = enum_operand(interpreter, right, left);
+  const Sym a = enum_compared(interpreter, left, right),
+            b = enum_compared(interpreter, right, left);
   if (is_numpy_value(a) || is_numpy_value(b))
-    return numpy_compare(interpreter.tracer, compare, a, b);
+    return class_of_either(true, a, b, numpy_compare(interpreter.tracer, compare, a, b));
   const bool numbers = is_python_number(a) && is_python_number(b);
   if (numbers && (is_runtime_number(a) || is_runtime_number(b))) {
     return number_compare(interpreter, compare, a, b);

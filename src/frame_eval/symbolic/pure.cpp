@@ -139,6 +139,8 @@ Sym concrete(Interpreter& interpreter, const Sym& value, const char* what) {
 }
 
 Ref type_of(Interpreter& interpreter, const Sym& value) {
+  if (value->kind == SymKind::kScalar && as<ScalarValue>(value).either)
+    refuse_loop("the class of a number depends on a loop");
   auto type = [](PyTypeObject& t) { return Ref::create(reinterpret_cast<PyObject*>(&t)); };
   switch (value->kind) {
     case SymKind::kObject: {

@@ -6,6 +6,7 @@
 
 #include "numlift/graph/scalar.h"
 #include "numlift/py/py_error.h"
+#include "symbolic/int_nodes.h"
 #include "symbolic/operators.h"
 #include "symbolic/pure.h"
 
@@ -99,10 +100,12 @@ std::optional<double> constant_double(const Sym& value) {
 }
 
 // Can the value be known now (by guarding inputs), or was it computed from arrays?
-bool can_specialize(const Sym& value) {
+bool can_specialize(const Tracer& tracer, const Sym& value) {
+  if (value->kind == SymKind::kSize) return !tracer.is_run_time(as<SizeValue>(value).expr);
   if (value->kind != SymKind::kScalar) return true;
   if (auto* number = dynamic_cast<ComputedNumber*>(value.get())) {
-    return std::all_of(number->operands.begin(), number->operands.end(), can_specialize);
+    return std::all_of(number->operands.begin(), number->operands.end(),
+                       [&](const Sym& operand) { return can_specialize(tracer, operand); });
   }
   return value->source != nullptr;
 }
@@ -156,6 +159,7 @@ Sym checked_size(Interpreter& interpreter, const SizeExpr& expr) {
   Sym result = tracer.new_size(expr);
   if (result->kind != SymKind::kSize) return result;
   const SizeExpr& size = as<SizeValue>(result).expr;
+  if (tracer.is_run_time(size)) return result;
   Graph& graph = tracer.graph();
   std::vector<SymbolId> symbols;
   size.collect_symbols(&symbols);
@@ -174,9 +178,29 @@ Sym checked_size(Interpreter& interpreter, const SizeExpr& expr) {
   return result;
 }
 
+// The sum of a symbol that the program sets and keeps below 2**40 and the like never overflows; any
+// other arithmetic on it is done, and checked, on nodes.
+bool stays_a_size(const SizeExpr& expr) {
+  constexpr int64_t kMost = int64_t{1} << 20;
+  const auto is_small = [](int64_t number) { return number <= kMost && number >= -kMost; };
+  return is_small(expr.constant_part()) && expr.terms().size() <= 8 &&
+         std::all_of(expr.terms().begin(), expr.terms().end(), [&](const SizeExpr::Term& term) {
+           return is_small(term.coefficient) && term.atoms.size() == 1 &&
+                  term.atoms[0]->kind == SizeExpr::AtomKind::kSymbol;
+         });
+}
+
 std::optional<Sym> size_binary(Interpreter& interpreter, int nb_op, const SizeExpr& a,
                                const SizeExpr& b) {
   Tracer& tracer = interpreter.tracer;
+  if (tracer.is_run_time(a) || tracer.is_run_time(b)) {
+    const bool is_linear = nb_op == kNbAdd || nb_op == kNbSubtract || nb_op == kNbMultiply;
+    if (is_linear) {
+      const SizeExpr made = nb_op == kNbAdd ? a + b : nb_op == kNbSubtract ? a - b : a * b;
+      if (stays_a_size(made)) return tracer.new_size(made);
+    }
+    return int_node_binary(interpreter, nb_op, tracer.new_size(a), tracer.new_size(b));
+  }
   auto check_divisor = [&] {
     if (tracer.decide_equal(b, 0, "division by an int at " + interpreter.location_text())) {
       throw_break("would_raise", "integer division by zero");
@@ -325,6 +349,33 @@ NodeId term_operand(Interpreter& interpreter, const Sym& number, bool subtracted
   return scalar_node(interpreter, Op::kConjugate, {node}, DType::kComplex128, kFpNone);
 }
 
+// As CPython divides: by Smith's method, where a real divisor has the imaginary part 0.0; from 3.14
+// on, part by part.
+Sym complex_by_real(Interpreter& interpreter, const Sym& a, const Sym& b) {
+  check_nonzero(interpreter, b);
+  const auto number = [&](Op op, std::vector<NodeId> operands) {
+    return scalar_node(interpreter, op, std::move(operands), DType::kFloat64, kFpNone);
+  };
+  const NodeId dividend = complex_operand(interpreter, a);
+  const NodeId re = number(Op::kReal, {dividend}), im = number(Op::kImag, {dividend});
+  const NodeId divisor = float_operand(interpreter, b);
+  NodeId real = re, imaginary = im, below = divisor;
+  if (!keeps_reals_real()) {
+    const NodeId zero = constant_node(interpreter, 0.0);
+    const NodeId ratio = number(Op::kDivide, {zero, divisor});
+    below = number(Op::kAdd, {divisor, number(Op::kMultiply, {zero, ratio})});
+    real = number(Op::kAdd, {re, number(Op::kMultiply, {im, ratio})});
+    imaginary = number(Op::kSubtract, {im, number(Op::kMultiply, {re, ratio})});
+  }
+  const NodeId quotient =
+      scalar_node(interpreter, Op::kMakeComplex,
+                  {number(Op::kDivide, {real, below}), number(Op::kDivide, {imaginary, below})},
+                  DType::kComplex128, kFpNone);
+  return computed(interpreter, quotient, {a, b}, [](std::span<const Ref> values) {
+    return python_binary(kNbTrueDivide, values[0], values[1]);
+  });
+}
+
 std::optional<Sym> complex_binary(Interpreter& interpreter, int nb_op, const Sym& a, const Sym& b) {
   Op op;
   if (nb_op == kNbAdd) {
@@ -333,6 +384,8 @@ std::optional<Sym> complex_binary(Interpreter& interpreter, int nb_op, const Sym
     op = Op::kSubtract;
   } else if (nb_op == kNbMultiply && !keeps_reals_real()) {
     op = Op::kMultiply;
+  } else if (nb_op == kNbTrueDivide && !is_complex(dtype_of_number(b))) {
+    return complex_by_real(interpreter, a, b);
   } else {
     return std::nullopt;
   }
@@ -427,11 +480,15 @@ Sym number_binary(Interpreter& interpreter, int nb_op, const Sym& a, const Sym& 
     const auto x = as_size(a), y = as_size(b);
     if (x && y) {
       try {
-        if (nb_op == kNbTrueDivide) return size_true_divide(interpreter, a, b);
+        const bool runs =
+            interpreter.tracer.is_run_time(*x) || interpreter.tracer.is_run_time(*y);
+        if (nb_op == kNbTrueDivide && !runs) return size_true_divide(interpreter, a, b);
         result = size_binary(interpreter, nb_op, *x, *y);
       } catch (const SizeOverflowError&) {
         // The numbers are too large for size expressions: their values are taken instead.
       }
+    } else if (is_int_node(a) || is_int_node(b)) {
+      result = int_node_binary(interpreter, nb_op, a, b);
     }
   }
   if (result) return *result;
@@ -441,6 +498,11 @@ Sym number_binary(Interpreter& interpreter, int nb_op, const Sym& a, const Sym& 
 Sym number_unary(Interpreter& interpreter, NumberUnary op, const Sym& a) {
   Tracer& tracer = interpreter.tracer;
   const DType dtype = dtype_of_number(a);
+  const bool runs = a->kind == SymKind::kSize && tracer.is_run_time(as<SizeValue>(a).expr);
+  if (is_int_node(a) || (runs && op != NumberUnary::kPositive)) {
+    static constexpr Op kOps[] = {Op::kNegative, Op::kPositive, Op::kInvert, Op::kAbsolute};
+    if (auto made = int_node_unary(interpreter, kOps[static_cast<size_t>(op)], a)) return *made;
+  }
   if (a->kind == SymKind::kSize) {
     const SizeExpr& expr = as<SizeValue>(a).expr;
     try {
@@ -488,6 +550,17 @@ Sym number_compare(Interpreter& interpreter, int compare, const Sym& a, const Sy
   const auto x = as_size(a), y = as_size(b);
   if (x && y) {
     const std::string reason = "comparison of ints at " + interpreter.location_text();
+    if (tracer.is_run_time(*x) || tracer.is_run_time(*y)) {
+      using Relation = SizeGuard::Relation;
+      static constexpr Relation kRelations[] = {Relation::kLess,     Relation::kLessEqual,
+                                                Relation::kEqual,    Relation::kNotEqual,
+                                                Relation::kLess,     Relation::kLessEqual};
+      const bool mirrored = compare == kGreater || compare == kGreaterEqual;
+      if (const auto always = tracer.holds_always(kRelations[compare], mirrored ? *y : *x,
+                                                  mirrored ? *x : *y, reason))
+        return interpreter.boolean(*always);
+      return int_node_compare(interpreter, compare, a, b);
+    }
     switch (static_cast<CompareIndex>(compare)) {
       case kLess:
         return interpreter.boolean(tracer.decide_less(*x, *y, reason));
@@ -507,7 +580,7 @@ Sym number_compare(Interpreter& interpreter, int compare, const Sym& a, const Sy
   if (const auto outcome = decide_on_input(interpreter, compare, a, b)) {
     return interpreter.boolean(*outcome);
   }
-  if (can_specialize(a) && can_specialize(b)) {
+  if (can_specialize(tracer, a) && can_specialize(tracer, b)) {
     auto left =
         pure_constant(interpreter, concrete(interpreter, a, "a comparison"), "a comparison");
     auto right =
@@ -515,12 +588,9 @@ Sym number_compare(Interpreter& interpreter, int compare, const Sym& a, const Sy
     return interpreter.boolean(python_compare(*left, *right, compare));
   }
   const DType left = dtype_of_number(a), right = dtype_of_number(b);
-  if (left != DType::kFloat64 && !constant_double(a)) {
+  if (is_complex(left) || is_complex(right))
     throw_break("data_dependent", "a comparison of numbers computed from arrays");
-  }
-  if (right != DType::kFloat64 && !constant_double(b)) {
-    throw_break("data_dependent", "a comparison of numbers computed from arrays");
-  }
+  if (!is_float(left) && !is_float(right)) return int_node_compare(interpreter, compare, a, b);
   // An int is compared exactly by Python: as a double only where that holds it exactly.
   for (const Sym* operand : {&a, &b}) {
     auto value = is_constant_int(*operand) ? constant_double(*operand) : std::nullopt;
@@ -530,8 +600,9 @@ Sym number_compare(Interpreter& interpreter, int compare, const Sym& a, const Sy
   static constexpr Op kOps[] = {Op::kLess,     Op::kLessEqual, Op::kEqual,
                                 Op::kNotEqual, Op::kGreater,   Op::kGreaterEqual};
   return tracer.new_scalar(scalar_node(
-      interpreter, kOps[compare], {float_operand(interpreter, a), float_operand(interpreter, b)},
-      DType::kBool, kFpNone));
+      interpreter, kOps[compare],
+      {exact_float_operand(interpreter, a), exact_float_operand(interpreter, b)}, DType::kBool,
+      kFpNone));
 }
 
 bool number_truth(Interpreter& interpreter, const Sym& value, const std::string& reason) {

@@ -5,6 +5,7 @@
 #include "numlift/py/py_error.h"
 #include "symbolic/builtins.h"
 #include "symbolic/containers.h"
+#include "symbolic/exceptions.h"
 #include "symbolic/operators.h"
 #include "symbolic/pure.h"
 #include "symbolic/pure_calls.h"
@@ -63,17 +64,24 @@ Ref real_iterable(Interpreter& interpreter, const Sym& value) {
   return list_of_keys(interpreter, collect_items(interpreter, value));
 }
 
+// The real set's own iterator: it knows what becomes of the table when the set changes.
 struct SetIterator : IteratorValue {
   SetIterator(Interpreter& interpreter, Sym set)
-      : set(std::move(set)), items(set_items(interpreter, this->set)), changes(changes_now()) {}
-  Sym next(Tracer&) override {
-    if (is_exhausted) return nullptr;
-    if (changes_now() != changes) {
-      throw_break("would_raise", "a set changes while it is iterated");
+      : set(std::move(set)),
+        real(must(PyObject_GetIter(real_operand(interpreter, this->set)->get()))),
+        changes(changes_now()) {}
+  Sym next(Tracer& tracer) override {
+    Ref item = Ref::steal(PyIter_Next(real.get()));
+    if (!item) {
+      if (PyErr_Occurred()) {
+        PyErr_Clear();
+        throw_error(PyExc_RuntimeError, "Set changed size during iteration");
+      }
+      is_exhausted = true;
+      return nullptr;
     }
-    if (position < items.size()) return items[position++];
-    is_exhausted = true;
-    return nullptr;
+    ++position;
+    return tracer.constant(std::move(item));
   }
   std::optional<CallShape> shape() const override {
     if (is_exhausted || changes_now() != changes) return std::nullopt;
@@ -84,7 +92,7 @@ struct SetIterator : IteratorValue {
     return set->kind == SymKind::kSet ? as<SetValue>(set).changes : 0;
   }
   Sym set;
-  std::vector<Sym> items;
+  Ref real;
   uint64_t changes;
   size_t position = 0;
   bool is_exhausted = false;  // for good

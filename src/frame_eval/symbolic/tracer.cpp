@@ -22,6 +22,8 @@ void throw_break(std::string category, std::string reason) {
   throw Break{std::move(category), std::move(reason)};
 }
 
+void refuse_loop(std::string reason) { throw_break(kLoopRefused, std::move(reason)); }
+
 Tracer::Tracer(BorrowedRef function, const guards::CallInputs& inputs)
     : state_(std::make_unique<State>()) {
   state_->function = Ref::create(function);
@@ -129,6 +131,8 @@ Sym Tracer::new_view(const ArrayValue& base, ViewStep step, std::vector<SizeExpr
 void Tracer::store(ArrayValue& target, NodeId value) {
   if (!target.writeable) throw_break("would_raise", "assignment destination is read-only");
   Storage& storage = *target.storage;
+  if (storage.may_alias)
+    refuse_loop("an array is stored to that a loop or branch may share with others");
   const Type buffer_type = type_of(storage.current);
   const AxisOrder order = graph_.node(storage.current).order;
   const NodeId place = read(target);
@@ -515,6 +519,8 @@ Sym Tracer::specialize_value(const Sym& value, const std::string& reason) {
       guard(spec.source, guards::EqualsConstant{object}, reason);
     } else if (node.op == Op::kSizeValue) {
       specialize(attr_of<SizeAttr>(node).value, reason);
+    } else if (node.op == Op::kEmpty) {
+      throw_needed(reason);  // the state of a loop
     }
     pending.insert(pending.end(), node.operands.begin(), node.operands.end());
   }

@@ -29,6 +29,9 @@ struct Break {
   std::vector<UserFrame> user_stack{};  // empty: where the tracer is now
 };
 [[noreturn]] void throw_break(std::string category, std::string reason);
+// What a loop that the program is to run cannot hold: it is not captured, see Regions::refused.
+inline constexpr const char* kLoopRefused = "loop";
+[[noreturn]] void refuse_loop(std::string reason);
 
 // What an extern call's array results promise about their sizes. kGuess: a size that equals one of
 // the operands' sizes (or 1) now is taken to be that size, which the program checks at run time.
@@ -75,6 +78,40 @@ class Tracer {
   bool depends_on_extern(const SizeExpr& expr) const;
   // Equal symbols are merged: dims that were decided equal are structurally equal from then on.
   SizeExpr simplify(const SizeExpr& expr) const;
+
+  // ---- regions: what the program itself decides and repeats (tracer_regions.cpp). Within them
+  // nothing can be known of this very call alone, and nothing outside can be changed.
+  bool in_region() const { return !open_regions_.empty(); }
+  size_t region_depth() const { return open_regions_.size(); }
+  // Ends all regions but the outermost `depth` ones: the path through them is over.
+  void leave_regions(size_t depth);
+  // Loop, If, Block; closed by leave_region.
+  NodeId enter_region(Op op, std::vector<NodeId> operands, Attr attr);
+  void leave_region(NodeId begin);
+  // Else, Break, Continue, Check: nodes without a value.
+  NodeId control(Op op, NodeId operand, Attr attr = NoAttr{});
+  void assign(std::vector<SymbolId> symbols, std::vector<NodeId> values);
+  // The node goes before another one that is there already.
+  void move_before(NodeId node, NodeId before);
+  // A symbol that the program sets; bounds that its values keep, where there are any.
+  struct Bounds {
+    SizeExpr least, most;
+  };
+  SizeExpr run_symbol(int64_t hint, std::optional<Bounds> bounds);
+  size_t symbol_count() const { return graph_.symbols.size(); }
+  bool depends_on_run(const SizeExpr& expr) const;
+  // Not to be decided by the values of this call: the sizes of externs' results in a region, too.
+  bool is_run_time(const SizeExpr& expr) const {
+    return depends_on_run(expr) || (in_region() && depends_on_extern(expr));
+  }
+  bool has_bounds(const SizeExpr& expr) const;
+  // A run-time integer as a size, for as long as it is used.
+  SizeExpr size_of(NodeId integer, int64_t hint);
+  NodeId size_node(const SizeExpr& expr);
+  // Whether the relation holds in every iteration, or in none; guarded where this call shows it.
+  // nullopt: it may be one or the other.
+  std::optional<bool> holds_always(SizeGuard::Relation relation, const SizeExpr& a,
+                                   const SizeExpr& b, const std::string& reason);
 
   // ---- constants and outside objects
   Sym constant(Ref object);  // no source: never guarded
@@ -175,6 +212,12 @@ class Tracer {
   bool answer(SizeGuard::Relation relation, const SizeExpr& a, const SizeExpr& b, bool holds,
               const std::string& reason);
   void merge_sizes(const SizeExpr& a, const SizeExpr& b);
+  std::optional<SizeExpr> extreme(const SizeExpr& expr, bool most) const;
+  bool take_as_equal(const SizeExpr& a, const SizeExpr& b);
+  bool decide_in_run(SizeGuard::Relation relation, const SizeExpr& a, const SizeExpr& b,
+                     const std::string& reason);
+  // The node's value hangs on what regions have stored or set.
+  bool depends_on_region(NodeId id) const;
   void guard_distinct();
   void apply_merges();
 
@@ -183,6 +226,8 @@ class Tracer {
   std::vector<Effect> effects_;
   std::vector<std::string> operations_;
   int operation_depth_ = 0;
+  std::vector<NodeId> open_regions_;  // their begins, outermost first
+  bool has_regions_ = false;
   friend class ExternCall;
 };
 

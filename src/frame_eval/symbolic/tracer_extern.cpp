@@ -11,6 +11,7 @@
 #include "numlift/py/py_error.h"
 #include "overlap.h"
 #include "symbolic/extern_recipe.h"
+#include "symbolic/numpy_common.h"
 #include "symbolic/tracer_state.h"
 #include "symbolic/pure.h"
 #include "symbolic/silenced_numpy.h"
@@ -191,8 +192,40 @@ class ExternCall {
            PyArray_IsScalar(object, Bool);
   }
 
+  // For a value that a loop computes: of its type, and such that most functions are defined there
+  // (matrices can be inverted, indices lie in their axis).
+  Ref stand_in(NodeId id) const {
+    const Type& type = tracer_.type_of(id);
+    if (type.value_kind != ValueKind::kArray) {
+      const Ref number = checked(PyLong_FromLong(is_integer(type.dtype) ? 0 : 1));
+      const Ref made = checked(
+          PyObject_CallOneArg(numpy_shim::scalar_class_of(type.dtype).get(), number.get()));
+      return type.value_kind == ValueKind::kNumpyScalar
+                 ? made
+                 : checked(PyObject_CallMethod(made.get(), "item", nullptr));
+    }
+    std::vector<npy_intp> dims;
+    for (const SizeExpr& dim : type.dims) dims.push_back(std::max<int64_t>(tracer_.hint(dim), 0));
+    Ref descr = Ref::create(numpy_shim::descr_of(type.dtype));
+    Ref array = checked(PyArray_Zeros(static_cast<int>(dims.size()), dims.data(),
+                                      reinterpret_cast<PyArray_Descr*>(descr.release()), 0));
+    if (is_integer(type.dtype)) return array;
+    const size_t rank = dims.size();
+    if (rank >= 2 && dims[rank - 1] == dims[rank - 2]) {
+      const Ref eye = checked(PyObject_CallFunction(numpy_attribute("eye").get(), "n", dims.back()));
+      check_status(PyArray_CopyInto(numpy_shim::as_array(array), numpy_shim::as_array(eye)));
+    } else {
+      check_status(PyArray_FillWithScalar(numpy_shim::as_array(array), Py_True));
+    }
+    return array;
+  }
+
   Ref present_result() {
-    for (NodeId id : operands_) present_operands_.push_back(tracer_.present_node(id));
+    for (NodeId id : operands_) {
+      present_operands_.push_back(tracer_.has_regions_ && tracer_.depends_on_region(id)
+                                      ? stand_in(id)
+                                      : tracer_.present_node(id));
+    }
     SilencedNumpy silenced;
     Ref result = Ref::steal(call_extern(recipe_, present_operands_));
     if (!result) {
@@ -369,6 +402,8 @@ Sym Tracer::extern_call(BorrowedRef callable, std::span<const Sym> args,
 }
 
 Ref Tracer::present_node(NodeId id) {
+  if (has_regions_ && depends_on_region(id))
+    throw_break("data_dependent", "a value that a loop computes is needed while the code is traced");
   // A runner of its own each time: the graph has grown since. What it computed is kept by node.
   numpy_shim::GraphRunner runner(graph_, state_->input_objects, graph_.symbol_hints(),
                                  [this](uint32_t call, const std::vector<Ref>& operands) {

@@ -112,11 +112,14 @@ class RecipeBuilder {
   }
   uint32_t call(const CallShape& shape) { return add(call_node(shape)); }
 
-  // An empty object of the class, by object.__new__.
+  // An empty object of the class, by object.__new__; a class written in C is called.
   uint32_t instance(const ObjectValue& value) {
     BorrowedRef type = reinterpret_cast<PyObject*>(value.object.type());
+    const bool is_of_python = PyType_HasFeature(value.object.type(), Py_TPFLAGS_HEAPTYPE);
     const uint32_t index =
-        call({object_method("__new__"), {tracer_.constant(Ref::create(type))}, {}, 0});
+        is_of_python
+            ? call({object_method("__new__"), {tracer_.constant(Ref::create(type))}, {}, 0})
+            : call({Ref::create(type), {}, {}, 0});
     if (value.state) empty_instances_.emplace_back(index, &value);
     return index;
   }
@@ -206,6 +209,8 @@ class RecipeBuilder {
       }
       case SymKind::kArray: {
         const auto& array = static_cast<const ArrayValue&>(value);
+        if (array.storage->may_alias)
+          refuse_loop("an array is handed out that may be another one, by the path");
         const uint32_t index = output(tracer_.read(array));
         (*nodes_)[index].read_only = array.read_only;
         if (!array.chain.empty()) (*nodes_)[index].strides = array.strides;
@@ -213,6 +218,8 @@ class RecipeBuilder {
       }
       case SymKind::kScalar:
         if (outside) return source(value);
+        if (static_cast<const ScalarValue&>(value).either)
+          refuse_loop("a number is handed out whose class depends on a loop");
         return output(static_cast<const ScalarValue&>(value).node);
       case SymKind::kSize:
         if (outside) return source(value);
@@ -304,6 +311,8 @@ void Tracer::apply_merges() {
     if (auto* placeholder = std::get_if<PlaceholderAttr>(&node.attr)) rewrite(placeholder->strides);
     if (auto* item = std::get_if<ExternItemAttr>(&node.attr)) rewrite(item->strides);
     if (auto* size = std::get_if<SizeAttr>(&node.attr)) size->value = simplify(size->value);
+    if (auto* region = std::get_if<RegionAttr>(&node.attr); region && region->trips)
+      region->trips = simplify(*region->trips);
     if (auto* view = std::get_if<ViewAttr>(&node.attr)) {
       for (IndexMap::Axis& axis : view->map.axes) {
         axis.start = simplify(axis.start);
@@ -332,6 +341,7 @@ TraceResult Tracer::finish(const std::vector<Sym>& results) {
     done.dynamic_symbols.push_back(symbol);
   }
   apply_merges();
+  settle_regions(&graph_, state_->moved);
   for (RecipeNode& node : done.recipe) {
     for (SizeExpr& stride : node.strides) stride = simplify(stride);
   }

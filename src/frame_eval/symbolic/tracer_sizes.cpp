@@ -2,6 +2,7 @@
 // and the answer becomes an entry guard, so that sizes stay symbolic (a branch guards its outcome,
 // not the size).
 #include <algorithm>
+#include <limits>
 
 #include "numlift/py/py_error.h"
 #include "symbolic/tracer_state.h"
@@ -90,6 +91,7 @@ void Tracer::merge_sizes(const SizeExpr& a, const SizeExpr& b) {
 
 bool Tracer::answer(SizeGuard::Relation relation, const SizeExpr& a, const SizeExpr& b, bool holds,
                     const std::string& reason) {
+  if (is_run_time(a) || is_run_time(b)) return decide_in_run(relation, a, b, reason);
   if (depends_on_extern(a) || depends_on_extern(b)) {
     throw_break("data_dependent", reason + ": a size that is known only when the program runs");
   }
@@ -139,6 +141,10 @@ bool Tracer::decide_less(const SizeExpr& left, const SizeExpr& right, const std:
 bool Tracer::decide_less_equal(const SizeExpr& left, const SizeExpr& right,
                                const std::string& reason) {
   const SizeExpr a = simplify(left), b = simplify(right);
+  // The bounds of all sizes: the difference might have none.
+  if (b.constant() == std::numeric_limits<int64_t>::max() ||
+      a.constant() == std::numeric_limits<int64_t>::min())
+    return true;
   if (auto bound = lower_bound(b - a, graph_.symbols); bound && *bound >= 0) return true;
   if (auto bound = lower_bound(a - b, graph_.symbols); bound && *bound > 0) return false;
   return answer(SizeGuard::Relation::kLessEqual, a, b, hint(a) <= hint(b), reason);
@@ -148,6 +154,8 @@ int64_t Tracer::specialize(const SizeExpr& expr, const std::string& reason) {
   const SizeExpr now = simplify(expr);
   if (auto value = now.constant()) return *value;
   const int64_t value = hint(now);
+  if (is_run_time(now))
+    throw_break("data_dependent", reason + ": an integer that changes from iteration to iteration");
   answer(SizeGuard::Relation::kEqual, now, value, true, reason);
   return value;
 }

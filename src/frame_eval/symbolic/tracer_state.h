@@ -5,6 +5,7 @@
 #include <set>
 #include <unordered_map>
 
+#include "numlift/graph/regions.h"
 #include "symbolic/tracer.h"
 
 namespace numlift::frame_eval {
@@ -25,6 +26,9 @@ struct Tracer::State {
   std::vector<ExternRecipe> externs;
   std::vector<SizeExpr> merged;  // by SymbolId: what the symbol is known to equal
   std::vector<Ref> present;      // present values of nodes, as far as they were needed
+  std::map<SymbolId, Bounds> bounds;  // of symbols that the program sets
+  std::vector<MovedNode> moved;
+  std::map<NodeId, SizeExpr> sizes_of;  // symbols of the open regions, by the integer they have
   std::vector<std::pair<SymbolId, std::string>> dynamic;  // marked so, and of which axis
   uint32_t location = 0;
 };

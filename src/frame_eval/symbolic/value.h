@@ -89,6 +89,9 @@ struct Storage {
   NodeId current = kNoNode;
   bool is_input = false;
   bool stored_to = false;
+  // State of a loop or branch that may stand for an array that other variables hold as well: its
+  // values are right, the identity of its memory is not.
+  bool may_alias = false;
   uint32_t input = 0;  // index into TraceResult::inputs
 };
 
@@ -115,6 +118,8 @@ struct ScalarValue : SymbolicValue {
       : SymbolicValue(SymKind::kScalar), node(node), type(std::move(type)) {}
   NodeId node;
   Type type;  // kNumpyScalar or kPyScalar
+  // It may also be the Python number of the same value: state of a loop that begins with one.
+  bool either = false;
 };
 
 struct SizeValue : SymbolicValue {
@@ -134,6 +139,7 @@ struct SequenceValue : SymbolicValue {
 struct DictValue : SymbolicValue {
   DictValue() : SymbolicValue(SymKind::kDict) {}
   std::vector<std::pair<Sym, Sym>> items;
+  uint64_t removals = 0;  // how often an item was taken out
 };
 
 struct SliceValue : SymbolicValue {
@@ -189,6 +195,10 @@ struct IteratorValue : SymbolicValue {
   IteratorValue() : SymbolicValue(SymKind::kIterator) {}
   explicit IteratorValue(int64_t born) : SymbolicValue(SymKind::kIterator, born) {}
   virtual Sym next(class Tracer& tracer) = 0;
+  // Of iterators that know their items by number: how many are left, and the one that is `index`
+  // ahead. Throws Break where that cannot be told.
+  virtual std::optional<SizeExpr> items_left(Tracer&) { return std::nullopt; }
+  virtual Sym item_ahead(Tracer&, const SizeExpr&) { return nullptr; }
   // nullopt: it cannot be handed to CPython.
   virtual std::optional<CallShape> shape() const { return std::nullopt; }
   // The class that the object has in CPython; null: not known.

@@ -39,13 +39,29 @@ class TestHost {
                     static_cast<size_t>(item_size(inputs_[i].dtype)));
       }
     }
-    const codegen::RuntimeCallbacks callbacks{
-        [](void*, uint32_t) { return 1; }, [](void*, uint32_t) { return 1; },
-        [](void*) -> void* { return nullptr; }, [](void*, void*) {}};
+    const codegen::RuntimeCallbacks callbacks{[](void*, uint32_t) { return 1; },
+                                              [](void* self, uint32_t buffer) {
+                                                static_cast<TestHost*>(self)->allocate_one(buffer);
+                                                return 0;
+                                              },
+                                              [](void*) -> void* { return nullptr; },
+                                              [](void*, void*) {},
+                                              [](void* self, uint32_t buffer, int64_t bytes) {
+                                                auto* host = static_cast<TestHost*>(self);
+                                                host->pointers_[buffer] =
+                                                    host->new_block(static_cast<size_t>(bytes));
+                                                return 0;
+                                              },
+                                              [](void* self) {
+                                                auto* host = static_cast<TestHost*>(self);
+                                                ++host->polls;
+                                                return host->polls == host->stop_at_poll ? 1 : 0;
+                                              }};
     codegen::ProgramFrame frame{symbols_.data(), pointers_.data(), scalars.data(), this,
                                 &callbacks};
     HostResult result;
     result.exit_code = function_(&frame);
+    is_suspicious = result.exit_code == static_cast<int32_t>(codegen::ExitCode::kSuspicious);
     for (const auto& block : blocks_) result.guards_intact = result.guards_intact && intact(*block);
     if (result.exit_code != 0) return result;
     for (const codegen::ValueRef& output : program_.outputs) {
@@ -53,6 +69,10 @@ class TestHost {
     }
     return result;
   }
+
+  bool is_suspicious = false;
+  int polls = 0;
+  int stop_at_poll = -1;
 
  private:
   static constexpr size_t kGuard = 256;
@@ -82,10 +102,22 @@ class TestHost {
     return true;
   }
 
+  void allocate_one(size_t i) {
+    const codegen::Buffer& buffer = program_.buffers[i];
+    EvalArray& array = arrays_[i];
+    array.dtype = buffer.dtype;
+    array.dims = sizes(buffer.dims);
+    array.strides = sizes(buffer.strides);
+    array.origin = new_block(static_cast<size_t>(array.size() * item_size(buffer.dtype)));
+    pointers_[i] = array.origin;
+  }
+
   void allocate() {
     std::vector<char*> slots;
-    for (const SizeExpr& bytes : program_.temp_slot_bytes) {
-      slots.push_back(new_block(static_cast<size_t>(size(bytes))));
+    for (size_t i = 0; i < program_.temp_slot_bytes.size(); ++i) {
+      const bool is_grown = program_.grown_slots[i];
+      slots.push_back(is_grown ? nullptr
+                               : new_block(static_cast<size_t>(size(program_.temp_slot_bytes[i]))));
     }
     for (size_t i = 0; i < program_.buffers.size(); ++i) {
       const codegen::Buffer& buffer = program_.buffers[i];
@@ -94,18 +126,14 @@ class TestHost {
           arrays_[i] = inputs_[buffer.input];
           break;
         case codegen::Buffer::Kind::kArray:
-        case codegen::Buffer::Kind::kScalar: {
-          EvalArray& array = arrays_[i];
-          array.dtype = buffer.dtype;
-          array.dims = sizes(buffer.dims);
-          array.strides = sizes(buffer.strides);
-          array.origin = new_block(static_cast<size_t>(array.size() * item_size(buffer.dtype)));
+        case codegen::Buffer::Kind::kScalar:
+          if (!program_.allocate_late[i]) allocate_one(i);
           break;
-        }
         case codegen::Buffer::Kind::kTemp:
           arrays_[i].origin = slots[buffer.slot];
           break;
         case codegen::Buffer::Kind::kPrivate:
+        case codegen::Buffer::Kind::kLocal:
         case codegen::Buffer::Kind::kExtern:
           break;
       }

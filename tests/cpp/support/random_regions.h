@@ -102,10 +102,13 @@ class RandomRegionsMaker {
       case 5:
         scalars_.push_back(b_.elementwise(Op::kAdd, {element(), scalar()}));
         return;
-      case 6:
-        arrays_.push_back(pick(2) == 0 ? b_.copy(any(arrays_)) : b_.empty(DType::kFloat64, dims_));
-        if (b_.graph().node(arrays_.back()).op == Op::kEmpty) b_.store(arrays_.back(), scalar());
+      case 6: {
+        const NodeId value = scalar();  // not of the array itself, which has none yet
+        const bool is_copy = pick(2) == 0;
+        arrays_.push_back(is_copy ? b_.copy(any(arrays_)) : b_.empty(DType::kFloat64, dims_));
+        if (!is_copy) b_.store(arrays_.back(), value);
         return;
+      }
       case 7: {
         const NodeId array = any(arrays_);
         if (is_long(array)) arrays_.push_back(b_.slice(array, 0, kExtent - 1, -1, dims_[0]));

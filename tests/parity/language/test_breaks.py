@@ -2,6 +2,7 @@
 
 import contextlib
 import warnings
+from decimal import Decimal
 
 import numpy as np
 import pytest
@@ -350,3 +351,62 @@ def test_warnings_have_the_users_line():
     compiled = nl.compile(f)
     for _ in range(2):
         compare(run(compiled, (X,)), run(f, (X,)))
+
+
+def test_an_iterator_of_a_list_that_grew_in_the_same_piece():
+    # The iterator was set to its place before the list had its new items, and began anew.
+    def f(x):
+        items, seen = [], []
+        unknown(b"0")
+        x = x * 2
+        items.append(1)
+        items.append(2)
+        for item in items:
+            seen.append(item)
+            unknown(b"a")
+        for item in reversed(items):
+            seen.append(item)
+            unknown(b"b")
+        return x + 1, seen
+
+    check(f, (X,), breaks=None)
+
+
+def test_an_iterator_of_a_dict_that_grew_in_the_same_piece():
+    def f(x):
+        items, seen = {}, []
+        unknown(b"0")
+        x = x * 2
+        items["a"] = 1
+        items["b"] = 2
+        for key in items:
+            seen.append(key)
+            unknown(b"a")
+        return x + 1, seen
+
+    check(f, (X,), breaks=None)
+
+
+def test_a_unit_that_was_passed_before_the_trace_stopped_at_it():
+    # CPython came to the unit in the first round of the loop, where a variable of the second was
+    # not yet set; it was handed out nevertheless.
+    def f(x):
+        seen = []
+        for make in (float, Decimal):
+            value = make("2")
+            seen.append(value)
+        return x + 1, seen
+
+    def g(x):
+        last = 5
+        seen = []
+        for make in (float, Decimal):
+            number = make(1.5)
+            if make is float:
+                seen.append(last)
+                del last
+            seen.append(number)
+        return x + 1, seen
+
+    check(f, (X,), breaks=None)
+    check(g, (X,), breaks=None)

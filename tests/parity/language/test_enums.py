@@ -188,3 +188,16 @@ def test_version_of_python():
         return a * 2, sys.version_info[:2], sys.float_info.max, sys.flags.optimize
 
     same(f, (x,))
+
+
+class Weights(enum.IntFlag):
+    A = 1
+    B = 2
+
+
+def test_a_flag_equals_its_number():
+    # A number known only at run time was taken for another type, which no member equals.
+    def f(a, n):
+        return a + 1, Weights.A == n, n == Weights.A, Weights.B != n, Weights.B > n, n in (Weights.B, Weights.A), Weights.A == 1.0
+
+    same(f, (x, 1), (x, 2), (x, 1.0), (x, True))

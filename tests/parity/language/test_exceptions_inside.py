@@ -382,3 +382,19 @@ def test_reading_the_traceback_is_left_to_python():
             return b, e.__traceback__.tb_lineno
 
     same(f, (x,), whole=False)
+
+
+def test_a_context_that_goes_round():
+    # The search for the new exception among the contexts of the old one had no end.
+    def f(a):
+        try:
+            try:
+                raise ValueError(1)
+            except ValueError as error:
+                error.__context__ = error
+                raise TypeError(2)
+        except TypeError as error:
+            inner = error.__context__
+            return a + 1, type(inner), inner.__context__ is inner
+
+    same(f, (x,), whole=None)

@@ -171,3 +171,16 @@ def test_a_function_registered_later_is_seen():
         assert compiled(x)[1] == "again"
     finally:
         kind.register(float, kind.dispatch(object))
+
+
+def test_a_function_registered_inside():
+    # The search for the function filled the cache that the trace had just seen to be empty.
+    def f(a):
+        @functools.singledispatch
+        def shape(obj):
+            return "base"
+
+        shape.register(int, lambda number: number + 1)
+        return a + 1, shape("s"), shape(1), shape([1])
+
+    same(f, (x,), whole=False)

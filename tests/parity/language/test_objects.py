@@ -397,3 +397,28 @@ def test_a_member_of_another_enum_counts_by_its_value():
         C = 3
 
     same(lambda a: (First.A in Second, Second.C in Second, Second.B in First, a * 2), (x,), whole=None)
+
+
+class OtherModule(types.ModuleType):
+    k = 1
+
+
+def test_the_class_of_a_module_is_set():
+    def f(a):
+        module = types.ModuleType("m")
+        leave()
+        a = a + 1
+        module.__class__ = OtherModule
+        return a, type(module), module.k, "__class__" in vars(module)
+
+    same(f, (x,), whole=False)
+
+
+def test_attribute_of_an_immutable_class():
+    def f(a):
+        try:
+            itertools.accumulate.name = 1
+        except TypeError as error:
+            return a + 1, str(error)
+
+    same(f, (x,), whole=False)

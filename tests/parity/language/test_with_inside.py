@@ -1,5 +1,6 @@
 """`with` on managers from outside whose methods are Python: entered, left and told of exceptions inside."""
 
+import contextlib
 import zlib
 
 import numpy as np
@@ -139,3 +140,67 @@ def test_manager_without_the_methods():
             return a + 1, str(e)
 
     same(f, (x, Bare()), whole=False)
+
+
+@contextlib.contextmanager
+def scope(log, a):
+    """Documented."""
+    log.append("in")
+    try:
+        yield a + 1
+    except KeyError as error:
+        log.append(error.args)
+    finally:
+        log.append("out")
+
+
+def test_contextmanager():
+    def f(a):
+        log = []
+        with scope(log, a) as b:
+            c = b * 2
+        with scope(log, c) as d:
+            raise KeyError("k")
+        return c + d, log
+
+    same(f, (x,))
+
+    def g(a):
+        log = []
+        try:
+            with scope(log, a):
+                raise ValueError("k")
+        except ValueError as error:
+            log.append(str(error))
+        return a + 1, log
+
+    same(g, (x,))
+
+
+def test_contextmanager_made_inside():
+    def f(a, k):
+        @contextlib.contextmanager
+        def scaled():
+            yield a * k
+
+        with scaled() as b:
+            return b + 1, scaled.__name__
+
+    same(f, (x, 2.0), whole=None)
+
+
+def test_texts_of_functions():
+    def documented(a):
+        "Text."
+        return a
+
+    def f(a):
+        def inner():
+            "Inner."
+
+        bare = lambda: 1
+        texts = [getattr(g, "__doc__", 5) for g in (documented, inner, bare, scope)]
+        names = [(g.__name__, g.__qualname__, g.__module__) for g in (documented, inner, bare)]
+        return a + 1, texts, names
+
+    same(f, (x,))

@@ -112,7 +112,9 @@ const RuntimeCallbacks kCallbacks = {
       static_cast<Host*>(context)->calls.push_back("release");
       return context;
     },
-    [](void* context, void*) { static_cast<Host*>(context)->calls.push_back("acquire"); }};
+    [](void* context, void*) { static_cast<Host*>(context)->calls.push_back("acquire"); },
+    nullptr,
+    nullptr};
 
 TEST(ProgramRun, HostCallsInOrderAndFreshSymbols) {
   NestBuilder b;

@@ -1,0 +1,121 @@
+// Loops and branches that the program itself runs.
+//
+// A loop's body is traced once, with the variables that live across iterations held in memory or in
+// symbols; both arms of a branch that only the run can decide are traced, and what they leave is
+// merged where they meet. Whatever cannot be done so (an effect on an outside object, state that no
+// memory holds, a graph break) refuses the innermost loop: the call is traced anew, and that loop is
+// unrolled or broken up as if it had never been tried.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "symbolic/control_flow.h"
+#include "symbolic/frame_state.h"
+#include "symbolic/hatch_calls.h"
+#include "symbolic/interpreter.h"
+
+namespace numlift::frame_eval {
+
+// What is known of the loops of one call from earlier traces of it.
+struct LoopFacts {
+  struct Loop {
+    bool is_refused = false;
+    std::string why;                      // it is refused
+    int attempts = 0;
+    std::map<size_t, StateType> state;    // by slot, where it is another than that at the beginning
+    std::map<size_t, bool> may_alias;     // by slot
+  };
+  using Place = std::pair<const Bytecode*, size_t>;  // its head
+  std::map<Place, Loop> loops;
+  // While loops are tried once they turned out to be long, or to hang on values.
+  std::map<Place, bool> wanted;
+};
+
+class Regions {
+ public:
+  Regions(Interpreter& interpreter, LoopFacts& facts) : interpreter_(interpreter), facts_(facts) {}
+
+  // At a ForIter, before it is carried out. True: it was captured, and the frame stands behind it.
+  bool capture_for(Frame& frame, const Instruction& instruction);
+  // At the head of a while loop that is wanted. True as above.
+  bool capture_while(Frame& frame, size_t head);
+  bool wants_while(const Frame& frame, size_t head) const;
+  bool wants_any(const Frame& frame) const;
+  // A while loop has run for long: it is to be captured. Throws Retrace, or returns.
+  void want_while(const Frame& frame, size_t head);
+
+  // A branch on a run-time bool can be taken into the graph here. Throws Retrace when the loop that
+  // it belongs to has to be captured first.
+  bool may_branch(const Frame& frame, size_t if_true, size_t if_false);
+  // Both ways are traced, up to where they meet; the frame stands there. The condition is gone from
+  // the stack.
+  void branch(Frame& frame, NodeId condition, const FrameState& true_state, size_t if_true,
+              const FrameState& false_state, size_t if_false);
+
+  bool is_open() const { return !open_.empty(); }
+  bool has_captured() const { return !captured_.empty(); }
+  // The next trace does not capture the innermost open loop, in which this one came to an end; or,
+  // where none is open, all that were captured: they left state that the code cannot use.
+  Retrace refused(const std::string& why);
+  // Why the loop is not captured; empty: it is, or was not tried.
+  std::string refusal(const Frame& frame, size_t head) const;
+
+ private:
+  struct Variable {
+    size_t slot = 0;
+    Carrier carrier;
+    Sym value;                         // what the body sees at the head; null: it is not set
+    bool begins_set = false;
+    std::optional<StateType> around;   // what iterations leave in it
+    bool aliases = false;              // ... which other variables may hold
+  };
+  struct Context {
+    Frame* frame = nullptr;
+    size_t head = 0;
+    Paths paths;
+    size_t merge = kSink;  // where the ways out of the loop meet
+    NodeId block{}, loop{};
+    std::vector<Variable> variables;
+    std::vector<std::pair<size_t, Sym>> constants;  // by slot: what must not change
+    std::vector<PathEnd> exits;
+    LoopFacts::Loop* facts = nullptr;
+  };
+  // A path has left through an enclosing construct, or restarts the program: nothing follows.
+  struct PathOver {};
+  // Where an arm of a branch or a loop's body begins: what was opened in it is closed when its path
+  // is over.
+  struct Mark {
+    size_t regions, contexts, open;
+    Interpreter::Nesting nesting;
+    FrameState state;
+  };
+  Mark mark(const Frame& frame) const;
+  void return_to(const Mark& mark, Frame& frame);
+
+  bool is_refused(const LoopFacts::Place& place) const;
+  void capture(Frame& frame, size_t head, const std::optional<SizeExpr>& trips,
+               const std::function<void(const SizeExpr& counter)>& enter,
+               const std::function<void()>& exhaust);
+  void make_state(Frame& frame, Context* context);
+  void go_around(Context& context);
+  FrameState exhausted_state(const Context& context, const FrameState& at_head, bool has_run);
+  // True: the path stands at `merge`, or has returned from the function where that is the sink.
+  bool run_path(Frame& frame, size_t merge, Sym* returned, bool at_head = false);
+  void leave(Frame& frame, const Sym& returned);
+  const Paths& paths_of(const Frame& frame);
+  Context* context_of(const Frame& frame) const;
+  std::vector<bool> live_at(const Frame& frame, size_t index) const;
+
+  Interpreter& interpreter_;
+  LoopFacts& facts_;
+  std::vector<std::unique_ptr<Context>> contexts_;  // open loops, outermost first
+  std::vector<LoopFacts::Place> open_, captured_;
+  std::map<const Bytecode*, Paths> function_paths_;
+};
+
+}  // namespace numlift::frame_eval
