@@ -216,6 +216,18 @@ Sym read_carrier(Tracer& tracer, const Carrier& carrier) {
   NUMLIFT_UNREACHABLE();
 }
 
+NodeId with_dims(Tracer& tracer, NodeId node, const std::vector<SizeExpr>& dims) {
+  const Type& type = tracer.type_of(node);
+  bool same = true;
+  IndexMap map;
+  for (size_t axis = 0; axis < dims.size(); ++axis) {
+    same = same && tracer.simplify(type.dims[axis]) == tracer.simplify(dims[axis]);
+    map.axes.push_back({0, 1, static_cast<int>(axis)});
+  }
+  if (same) return node;
+  return tracer.append(Op::kView, {node}, ViewAttr{std::move(map)}, array_type(type.dtype, dims));
+}
+
 void store_carriers(Tracer& tracer, const std::vector<std::pair<const Carrier*, Sym>>& values,
                     NodeId before) {
   placed(tracer, before, [&] {
@@ -238,7 +250,7 @@ void store_carriers(Tracer& tracer, const std::vector<std::pair<const Carrier*, 
         case StateKind::kArray: {
           auto& array = as<ArrayValue>(value);
           if (array.storage == carrier->storage && array.chain.empty()) break;  // it is there
-          contents[i] = tracer.read(array);
+          contents[i] = with_dims(tracer, tracer.read(array), carrier->type.type.dims);
           // Another carrier's memory, which is about to get its own new contents.
           const bool is_state = std::any_of(values.begin(), values.end(), [&](const auto& one) {
             return one.first->storage && one.first->storage == array.storage;

@@ -344,10 +344,11 @@ void Regions::make_state(Frame& frame, Context* context) {
     frame.slots[slot] = nullptr;
     if (!live[slot]) continue;
     const auto known = context->facts->state.find(slot);
+    const bool is_known = known != context->facts->state.end();
     std::optional<StateType> type;
-    if (known != context->facts->state.end()) {
+    if (is_known && known->second.kind != StateKind::kArray) {
       type = known->second;
-    } else if (value && value->kind != SymKind::kArray) {
+    } else if (value && (is_known || value->kind != SymKind::kArray)) {
       type = state_type(value);
     }
     // Arrays are taken to stay the same objects until an iteration shows another one.
@@ -359,9 +360,9 @@ void Regions::make_state(Frame& frame, Context* context) {
     Variable variable;
     variable.slot = slot;
     variable.begins_set = value != nullptr;
-    if (type) {
+    if (type && value) {
       int64_t hint = 0;
-      if (value && value->kind == SymKind::kSize)
+      if (value->kind == SymKind::kSize)
         hint = as<SizeValue>(value).expr.evaluate(tracer.graph().symbol_hints()).value_or(0);
       variable.carrier = make_carrier(tracer, *type, hint, kNoNode);
       variable.carrier.type = *type;
@@ -369,9 +370,8 @@ void Regions::make_state(Frame& frame, Context* context) {
     context->variables.push_back(std::move(variable));
     Variable& made = context->variables.back();
     if (!value) {
-      // Never read before an iteration has set it.
-      if (type && type->kind == StateKind::kInt)
-        initial.emplace_back(&made.carrier, interpreter_.integer(0));
+      // Never read before an iteration has set it: made when one does.
+      if (type) made.carrier.type = *type;
       continue;
     }
     if (made.carrier.storage)
@@ -380,6 +380,30 @@ void Regions::make_state(Frame& frame, Context* context) {
     initial.emplace_back(&made.carrier, value);
   }
   store_carriers(tracer, initial, kNoNode);
+}
+
+namespace {
+
+bool is_made(const Carrier& carrier) {
+  return carrier.buffer != kNoNode ||
+         (carrier.type.kind == StateKind::kInt && carrier.symbol.as_symbol());
+}
+
+}  // namespace
+
+// Memory before the loop for what the first iteration sets.
+void Regions::make_late(Variable* variable, const StateType& type, const Context& context) {
+  Tracer& tracer = interpreter_.tracer;
+  const RegionStart start{context.block, context.symbols};
+  const bool is_sized_inside =
+      std::any_of(type.type.dims.begin(), type.type.dims.end(), [&](const SizeExpr& dim) {
+        return start.contains(tracer, std::make_shared<SizeValue>(dim));
+      });
+  if (is_sized_inside)
+    refuse_loop("the size of an array that leaves a loop depends on the iteration");
+  variable->carrier = make_carrier(tracer, type, 0, context.block);
+  if (type.kind == StateKind::kInt)
+    store_carriers(tracer, {{&variable->carrier, interpreter_.integer(0)}}, context.block);
 }
 
 void Regions::go_around(Context& context) {
@@ -393,27 +417,28 @@ void Regions::go_around(Context& context) {
     if (!value) refuse_loop("a variable is deleted in a loop");
     const auto type = state_type(value);
     if (!type) refuse_loop("a variable becomes a " + type_name(value));
-    const bool keeps_array = variable.carrier.type.kind == StateKind::kArray &&
-                             is_same_array(tracer, variable.carrier.type, *type);
-    if (keeps_array) {
-      variable.around = variable.carrier.type;
-    } else {
-      variable.around = variable.around ? join(*variable.around, *type) : type;
-    }
     const auto known = context.facts->state.find(variable.slot);
-    const bool is_set = variable.carrier.buffer != kNoNode ||
-                        variable.carrier.type.kind == StateKind::kInt;
-    const auto joined = keeps_array ? variable.carrier.type
-                        : is_set    ? join(variable.carrier.type, *type)
-                                    : type;
-    if (!joined || !variable.around)
+    if (!variable.begins_set && !is_made(variable.carrier))
+      make_late(&variable, known == context.facts->state.end() ? *type : known->second, context);
+    const bool is_array = variable.carrier.type.kind == StateKind::kArray;
+    const auto joined = is_array && is_same_array(tracer, variable.carrier.type, *type)
+                            ? variable.carrier.type
+                            : join(variable.carrier.type, *type);
+    if (!joined)
       refuse_loop(fmt::format("a variable becomes a {} that was another kind of value",
-                                            type_name(value)));
-    if (!is_set || !(*joined == variable.carrier.type)) {
-      has_news = known == context.facts->state.end() || !(known->second == *joined);
+                              type_name(value)));
+    if (is_array || !variable.around) {
+      variable.around = is_array ? variable.carrier.type : type;
+    } else {
+      variable.around = join(*variable.around, *type);
+      if (!variable.around) variable.around = joined;
+    }
+    if (!(*joined == variable.carrier.type)) {
+      if (known != context.facts->state.end() && known->second == *joined)
+        refuse_loop("the kind of a variable does not settle");
       context.facts->state[variable.slot] = *joined;
-      if (has_news) continue;
-      refuse_loop("the kind of a variable does not settle");
+      has_news = true;
+      continue;
     }
     const bool is_state = value->kind == SymKind::kArray && variable.carrier.storage &&
                           as<ArrayValue>(value).storage == variable.carrier.storage;
@@ -461,9 +486,7 @@ FrameState Regions::exhausted_state(const Context& context, const FrameState& at
     Sym& value = state.slots[variable.slot];
     value = nullptr;
     if (!live[variable.slot]) continue;
-    const bool is_set = variable.carrier.buffer != kNoNode ||
-                        variable.carrier.type.kind == StateKind::kInt;
-    if (!is_set) continue;  // no iteration sets it
+    if (!is_made(variable.carrier)) continue;  // no iteration sets it
     if (!variable.begins_set && !has_run)
       refuse_loop("a variable is not set when the loop has no iteration");
     value = variable.value && variable.value->kind == SymKind::kArray
@@ -488,7 +511,7 @@ void Regions::capture(Frame& frame, size_t head, const std::optional<SizeExpr>& 
   Tracer& tracer = interpreter_.tracer;
   const LoopFacts::Place place{frame.bytecode.get(), head};
   auto context = std::make_unique<Context>(Context{
-      &frame, head, *Paths::of_loop(*frame.bytecode, head), kSink, {}, {}, {}, {}, {}, nullptr});
+      &frame, head, *Paths::of_loop(*frame.bytecode, head), kSink, {}, {}, 0, {}, {}, {}, nullptr});
   context->facts = &facts_.loops[place];
   context->merge = paths_of(frame).meeting_outside(head, context->paths);
   open_.push_back(place);
@@ -506,6 +529,7 @@ void Regions::capture(Frame& frame, size_t head, const std::optional<SizeExpr>& 
                           tracer.symbol_count()};
   make_state(frame, context.get());
   const FrameState before = state_of(frame);
+  context->symbols = tracer.symbol_count();
   context->block = tracer.enter_region(Op::kBlock, {}, NoAttr{});
   int64_t middle = 0;
   std::optional<Tracer::Bounds> bounds;
@@ -517,13 +541,11 @@ void Regions::capture(Frame& frame, size_t head, const std::optional<SizeExpr>& 
   context->loop = tracer.enter_region(Op::kLoop, {}, RegionAttr{*counter.as_symbol(), trips});
   const std::vector<bool> read_first = live_at(frame, trips ? head + 1 : head);
   for (Variable& variable : context->variables) {
-    const bool is_known = variable.carrier.buffer != kNoNode ||
-                          variable.carrier.type.kind == StateKind::kInt;
     if (!variable.begins_set && read_first[variable.slot])
       refuse_loop("a variable may be read before the first iteration has set it");
-    if (!is_known) continue;
+    if (!variable.begins_set) continue;
     variable.value = read_carrier(tracer, variable.carrier);
-    if (variable.begins_set) frame.slots[variable.slot] = variable.value;
+    frame.slots[variable.slot] = variable.value;
   }
   contexts_.push_back(std::move(context));
   enter(counter);

@@ -80,6 +80,7 @@ class Regions {
     Paths paths;
     size_t merge = kSink;  // where the ways out of the loop meet
     NodeId block{}, loop{};
+    size_t symbols = 0;  // those that there were before the loop
     std::vector<Variable> variables;
     std::vector<std::pair<size_t, Sym>> constants;  // by slot: what must not change
     std::vector<PathEnd> exits;
@@ -103,6 +104,7 @@ class Regions {
                const std::function<void()>& exhaust);
   void make_state(Frame& frame, Context* context);
   void go_around(Context& context);
+  void make_late(Variable* variable, const StateType& type, const Context& context);
   FrameState exhausted_state(const Context& context, const FrameState& at_head, bool has_run);
   // True: the path stands at `merge`, or has returned from the function where that is the sink.
   bool run_path(Frame& frame, size_t merge, Sym* returned, bool at_head = false);
