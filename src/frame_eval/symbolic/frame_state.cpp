@@ -503,9 +503,14 @@ std::vector<const void*> image_of(const Sym& value) {
       number(static_cast<uint64_t>(shape->place.value_or(0)));
       break;
     }
+    case SymKind::kCell: {
+      // The content of a cell from outside is looked up when it is needed: no change.
+      const auto& cell = as<CellValue>(value);
+      if (!cell.outside || cell.is_changed) image.push_back(cell.content.get());
+      break;
+    }
     case SymKind::kList:
     case SymKind::kDict:
-    case SymKind::kCell:
       visit_parts(*value, [&](const Sym& part) { image.push_back(part.get()); });
       break;
     default:
