@@ -122,7 +122,10 @@ const char* reducing_ufunc(Op op) {
 
 // Ufuncs wrap integers silently, the operators of NumPy's scalars tell.
 bool tells_overflow(const Graph& graph, const Node& node) {
-  return (node.fp_checks & kFpOver) != 0 && is_integer(graph.node(node.operands[0]).type.dtype) &&
+  const bool is_scalar = node.type.value_kind == ValueKind::kNumpyScalar ||
+                         node.type.value_kind == ValueKind::kPyScalar;
+  return is_scalar && (node.fp_checks & kFpOver) != 0 &&
+         is_integer(graph.node(node.operands[0]).type.dtype) &&
          (node.op == Op::kAdd || node.op == Op::kSubtract || node.op == Op::kMultiply ||
           node.op == Op::kNegative || node.op == Op::kAbsolute);
 }
