@@ -11,7 +11,7 @@ constexpr const char* kBinaryUfuncs[] = {"add",        "bitwise_and", "floor_div
                                          "matmul",     "multiply",    "remainder",    "bitwise_or",
                                          "power",      "right_shift", "subtract",     "true_divide",
                                          "bitwise_xor"};
-constexpr int kMatrixMultiply = 4, kPower = 8;
+constexpr int kMatrixMultiply = 4, kMultiply = 5, kPower = 8;
 constexpr const char* kCompareUfuncs[] = {"less",      "less_equal", "equal",
                                           "not_equal", "greater",    "greater_equal"};
 
@@ -71,6 +71,21 @@ void leave_to_python(const Sym& a, const Sym& b) {
   }
 }
 
+// A sequence times one of NumPy's scalars is repeated, as by an int.
+void leave_repetition_to_python(const Sym& a, const Sym& b) {
+  const auto is_numpy_scalar = [](const Sym& value) {
+    return value->kind == SymKind::kScalar &&
+           static_cast<const ScalarValue&>(*value).type.value_kind == ValueKind::kNumpyScalar;
+  };
+  const auto is_sequence = [](const Sym& value) {
+    return value->kind == SymKind::kTuple || value->kind == SymKind::kList ||
+           (value->kind == SymKind::kObject &&
+            PySequence_Check(static_cast<const ObjectValue&>(*value).object.get()));
+  };
+  if ((is_numpy_scalar(a) && is_sequence(b)) || (is_sequence(a) && is_numpy_scalar(b)))
+    throw_break("numpy_argument", "a sequence times a NumPy scalar");
+}
+
 // NumPy computes array ** exponent by a cheaper ufunc for some exponents that are Python numbers.
 // Null: power itself.
 const char* fast_power(Tracer& tracer, const ArrayValue& base, const Sym& exponent) {
@@ -122,6 +137,7 @@ Sym binary(Tracer& tracer, int nb_op, bool in_place, const Sym& a, const Sym& b)
     return folded;
   }
   leave_to_python(a, b);
+  if (nb_op == kMultiply) leave_repetition_to_python(a, b);
   UfuncOptions options;
   ArrayValue* left = as_array(a);
   if (in_place && left != nullptr) {
