@@ -10,11 +10,16 @@ PYTEST_ARGS ?=
 # Modules of CPython's own tests; all that tests/cpython/run.py lists when none is named.
 TESTS ?=
 
-.PHONY: help build demo test test-cpython test-314 test-sanitize lint format wheel clean
+# Random programs with loops, from this seed on.
+N    ?= 2000
+SEED ?= 0
+
+.PHONY: help build demo test fuzz-loops test-cpython test-314 test-sanitize lint format wheel clean
 
 help:
 	@echo 'make demo  [EXAMPLE=digits]     build, then run examples/demo.py'
 	@echo 'make test  [PYTHON=python3.13]  build, then run the C++ suites and the Python tests'
+	@echo 'make fuzz-loops [N=20000] [SEED=0]  random functions with loops, compiled against plain Python'
 	@echo 'make test-cpython [TESTS=...]   CPython'"'"'s own tests, every function compiled'
 	@echo 'make test-314               the same on CPython 3.14, in a root of Debian unstable (as root)'
 	@echo 'make build | test-sanitize | lint | format | wheel | clean'
@@ -30,6 +35,9 @@ test:
 
 test-cpython:
 	@tools/with_build.sh $(PYTHON) extension python tests/cpython/run.py $(TESTS)
+
+fuzz-loops:
+	@PYTHONPATH=tests tools/with_build.sh $(PYTHON) extension python -m fuzz -n $(N) --seed $(SEED)
 
 # Debian unstable has CPython 3.14 and newer compilers. Its root is kept between runs.
 test-314:
