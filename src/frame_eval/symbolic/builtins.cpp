@@ -294,8 +294,8 @@ Sym py_extreme(Interpreter& interpreter, const CallArguments& arguments) {
       if (!interpreter.tracer.in_region()) return false;
       const bool is_own_key = best == best_key;
       best = select_number(interpreter.tracer, condition, items[i], best);
-      best_key = is_own_key ? best
-                            : select_number(interpreter.tracer, condition, item_key, best_key);
+      best_key =
+          is_own_key ? best : select_number(interpreter.tracer, condition, item_key, best_key);
       return true;
     });
     if (decided == true) {

@@ -454,9 +454,8 @@ std::shared_ptr<IteratorValue> make_range_iterator(Interpreter& interpreter,
   if (stride == 0) throw_break("would_raise", "range() arg 3 must not be zero");
   const SizeExpr distance = stride > 0 ? stop - start : start - stop;
   const int64_t width = stride > 0 ? stride : -stride;
-  const SizeExpr count = width == 1 ? distance
-                                    : SizeExpr::floor_div(distance + SizeExpr(width - 1),
-                                                          SizeExpr(width));
+  const SizeExpr count =
+      width == 1 ? distance : SizeExpr::floor_div(distance + SizeExpr(width - 1), SizeExpr(width));
   return std::make_shared<RangeValue>(std::move(bounds), start, step, tracer.simplify(count));
 }
 
