@@ -80,8 +80,9 @@ bool FunctionEmitter::is_changing(const SizeExpr& expr) const {
 
 bool FunctionEmitter::is_changing(BufferId id) const {
   const auto index = static_cast<size_t>(id);
-  return is_program_ && (program_.buffers[index].kind == Buffer::Kind::kExtern ||
-                         (index < program_.allocate_late.size() && program_.allocate_late[index]));
+  return is_program_ &&
+         (program_.buffers[index].kind == Buffer::Kind::kExtern || program_.buffers[index].moves ||
+          (index < program_.allocate_late.size() && program_.allocate_late[index]));
 }
 
 llvm::AllocaInst* FunctionEmitter::symbol_slot(SymbolId id) {
@@ -191,6 +192,13 @@ llvm::Value* FunctionEmitter::buffer(BufferId id) {
   }
   buffers.emplace(index, pointer);
   return pointer;
+}
+
+void FunctionEmitter::set_buffer(BufferId id, llvm::Value* address) {
+  llvm::StoreInst* store = body_.CreateStore(
+      address,
+      body_.CreateConstGEP1_32(body_.getPtrTy(), frame_field(1), static_cast<uint32_t>(id)));
+  if (aliases_) aliases_->tag_frame(store);
 }
 
 llvm::Value* FunctionEmitter::private_buffer(const Buffer& buffer) {

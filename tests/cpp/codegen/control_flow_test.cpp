@@ -333,6 +333,7 @@ symbols: s0 = dim(0, 0) ~8, s1 = int(1) ~4, s2 = run ~0
 %12: effect = end(%5)
 return %10, %11
 )");
+  EXPECT_NE(text_.find("swap b"), std::string::npos) << text_;
   for (int64_t n : {1, 2, 9, 50, 3000}) {
     for (int64_t trips : {0, 1, 2, 7}) {
       expect_like_evaluator(inputs({n, trips}));
