@@ -1,5 +1,6 @@
-// trace(function, arguments): one call traced and nothing else, for tests and for looking at
-// graphs.
+// For tests and for looking at graphs. trace(function, arguments): one call traced and nothing
+// else. run_graph(text, inputs, symbols): one graph run by the slow reference back end and nothing
+// else.
 #include <pybind11/stl.h>
 
 #include <chrono>
@@ -7,6 +8,7 @@
 #include "bindings.h"
 #include "numlift/frame_eval/trace.h"
 #include "numlift/graph/text.h"
+#include "numlift/numpy_shim/run_graph.h"
 
 namespace py = pybind11;
 
@@ -49,10 +51,42 @@ py::dict trace(const py::object& function, const py::tuple& arguments) {
   return result;
 }
 
+// `inputs` by input index, `symbols` by SymbolId (any value for those that the program sets),
+// `externs` the functions of the extern calls. The results, and what the inputs that are stored to
+// would hold. Raises what makes the program restart.
+py::tuple run_graph(const std::string& text, const std::vector<py::object>& inputs,
+                    std::vector<int64_t> symbols, const std::vector<py::object>& externs) {
+  const auto graph = parse_graph(text);
+  if (!graph) throw py::value_error(graph.error());
+  if (const std::string error = verify(*graph); !error.empty()) throw py::value_error(error);
+  symbols.resize(graph->symbols.size());
+  std::vector<Ref> objects;
+  for (const py::object& input : inputs) objects.push_back(Ref::create(input.ptr()));
+  const auto call_extern = [&](uint32_t call, const std::vector<Ref>& operands) {
+    std::vector<PyObject*> arguments;
+    for (const Ref& operand : operands) arguments.push_back(operand.get());
+    return checked(
+        PyObject_Vectorcall(externs.at(call).ptr(), arguments.data(), arguments.size(), nullptr));
+  };
+  py::list outputs, mutated;
+  with_python_errors([&] {
+    numpy_shim::GraphRunner runner(*graph, objects, std::move(symbols), call_extern);
+    runner.run();
+    for (NodeId id : graph->outputs)
+      outputs.append(py::reinterpret_borrow<py::object>(runner.result(id).get()));
+    for (NodeId id : graph->mutated_inputs)
+      mutated.append(py::reinterpret_borrow<py::object>(runner.value(id).get()));
+  });
+  return py::make_tuple(outputs, mutated);
+}
+
 }  // namespace
 
 void bind_trace(py::module_& module) {
   module.def("trace", &trace, py::arg("function"), py::arg("arguments"));
+  module.def("run_graph", &run_graph, py::arg("text"), py::arg("inputs"),
+             py::arg("symbols") = std::vector<int64_t>(),
+             py::arg("externs") = std::vector<py::object>());
 }
 
 }  // namespace numlift

@@ -9,6 +9,7 @@
 #include "numlift/graph/text.h"
 #include "numlift/support/check.h"
 #include "numlift/support/options.h"
+#include "verify_symbols.h"
 
 namespace numlift {
 namespace {
@@ -45,6 +46,7 @@ class Verifier {
       }
       enter(node);
     }
+    if (std::string error = check_symbol_values(graph_); !error.empty()) return error;
     return check_results();
   }
 

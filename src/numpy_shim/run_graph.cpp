@@ -5,7 +5,9 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "copy_in_place.h"
 #include "numlift/numpy_shim/dtypes.h"
+#include "numlift/numpy_shim/errstate.h"
 #include "numlift/numpy_shim/numpy.h"
 #include "numlift/py/py_error.h"
 #include "numlift/support/check.h"
@@ -67,7 +69,8 @@ Ref in_order(Ref value, const AxisOrder& order) {
   return fresh;
 }
 
-// A copy with the same strides, gaps included.
+}  // namespace
+
 Ref copy_in_place(PyArrayObject* array) {
   Ref packed = checked(PyArray_NewCopy(array, NPY_KEEPORDER));
   const npy_intp* strides = PyArray_STRIDES(array);
@@ -90,6 +93,8 @@ Ref copy_in_place(PyArrayObject* array) {
   check_status(PyArray_CopyInto(as_array(copy), array));
   return copy;
 }
+
+namespace {
 
 Ref as_ndarray(BorrowedRef value) {
   if (PyArray_Check(value.get())) return Ref::create(value);
@@ -115,10 +120,40 @@ const char* reducing_ufunc(Op op) {
   }
 }
 
+// Ufuncs wrap integers silently, the operators of NumPy's scalars tell.
+bool tells_overflow(const Graph& graph, const Node& node) {
+  return (node.fp_checks & kFpOver) != 0 && is_integer(graph.node(node.operands[0]).type.dtype) &&
+         (node.op == Op::kAdd || node.op == Op::kSubtract || node.op == Op::kMultiply ||
+          node.op == Op::kNegative || node.op == Op::kAbsolute);
+}
+
+Ref by_operator(Op op, std::vector<Ref> operands) {
+  for (Ref& operand : operands) {
+    if (PyArray_Check(operand.get()))
+      operand = checked(PyArray_ToScalar(PyArray_DATA(as_array(operand)), as_array(operand)));
+  }
+  PyObject* const a = operands[0].get();
+  switch (op) {
+    case Op::kAdd:
+      return checked(PyNumber_Add(a, operands[1].get()));
+    case Op::kSubtract:
+      return checked(PyNumber_Subtract(a, operands[1].get()));
+    case Op::kMultiply:
+      return checked(PyNumber_Multiply(a, operands[1].get()));
+    case Op::kNegative:
+      return checked(PyNumber_Negative(a));
+    case Op::kAbsolute:
+      return checked(PyNumber_Absolute(a));
+    default:
+      NUMLIFT_UNREACHABLE();
+  }
+}
+
 // Memory of its own, in the order that the node says.
 bool is_fresh(const Node& node) {
   if (node.type.value_kind != ValueKind::kArray) return false;
-  if (node.op == Op::kStore || node.op == Op::kPlaceholder || node.op == Op::kExternItem)
+  if (node.op == Op::kStore || node.op == Op::kMerge || node.op == Op::kPlaceholder ||
+      node.op == Op::kExternItem)
     return false;
   return op_info(node.op).op_class != OpClass::kView;
 }
@@ -177,6 +212,10 @@ int64_t GraphRunner::size(const SizeExpr& expr) {
     }
   }
   const auto value = expr.evaluate(symbols_);
+  if (!value && in_order_) {
+    PyErr_SetString(PyExc_OverflowError, "an integer of the program leaves int64");
+    throw PyError();
+  }
   NUMLIFT_CHECK(value.has_value(), "size {} overflows", expr.text());
   return *value;
 }
@@ -214,14 +253,20 @@ void GraphRunner::take_extern_item(NodeId id, BorrowedRef item) {
 
 Ref GraphRunner::value(NodeId id) {
   if (values_.size() < graph_.size()) values_.resize(graph_.size());
-  if (!values_[index_of(id)]) {
-    const Node& node = graph_.node(id);
-    Ref computed = compute(id);
-    if (node.op == Op::kExternItem) take_extern_item(id, computed);
-    computed = normalized(std::move(computed), node.type);
-    values_[index_of(id)] = laid_out(std::move(computed), node);
-  }
+  if (!values_[index_of(id)]) values_[index_of(id)] = make_value(id);
   return values_[index_of(id)];
+}
+
+Ref GraphRunner::make_value(NodeId id) {
+  const Node& node = graph_.node(id);
+  const OpClass op_class = op_info(node.op).op_class;
+  std::optional<RaisingErrState> raising;
+  if (raises_conditions_ && (op_class == OpClass::kElementwise || op_class == OpClass::kReduction))
+    raising.emplace(node.fp_checks);
+  Ref computed = compute(id);
+  if (node.op == Op::kExternItem) take_extern_item(id, computed);
+  computed = normalized(std::move(computed), node.type);
+  return laid_out(std::move(computed), node);
 }
 
 Ref GraphRunner::result(NodeId id) {
@@ -241,6 +286,10 @@ Ref GraphRunner::compute(NodeId id) {
       return view(node, value(node.operands[0]));
     case OpClass::kMemory: {
       if (node.op == Op::kStore) return store(node);
+      if (node.op == Op::kMerge) {
+        NUMLIFT_CHECK(in_order_, "%{}: paths meet in a graph that is not run", index_of(id));
+        return value(node.operands[0]);
+      }
       Ref operand = value(node.operands[0]);
       // The operand may be a scalar, of which the copy is a 0-d array.
       return checked(PyArray_FromAny(operand.get(), nullptr, 0, 0, NPY_ARRAY_ENSURECOPY, nullptr));
@@ -302,6 +351,7 @@ Ref GraphRunner::compute(NodeId id) {
 Ref GraphRunner::elementwise(const Node& node) {
   std::vector<Ref> operands;
   for (NodeId operand : node.operands) operands.push_back(value(operand));
+  if (tells_overflow(graph_, node)) return by_operator(node.op, std::move(operands));
   switch (node.op) {
     case Op::kCast: {
       Ref array = as_ndarray(operands[0]);
@@ -398,7 +448,7 @@ Ref GraphRunner::store(const Node& node) {
   while (op_info(graph_.node(root).op).op_class == OpClass::kView)
     root = graph_.node(root).operands[0];
   Ref before = as_ndarray(value(root));
-  Ref after = copy_in_place(as_array(before));
+  Ref after = in_order_ ? before : copy_in_place(as_array(before));
   Ref place = through_views(node.operands[0], root, after);
   Ref content = as_ndarray(value(node.operands[1]));
   check_status(PyArray_CopyInto(as_array(place), as_array(content)));

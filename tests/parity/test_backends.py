@@ -60,6 +60,34 @@ def test_named_backends_give_numpys_answer(backend):
     assert f.entries[0].kind == ("program" if backend == "llvm" else "graph")
 
 
+def divides_quietly(x):
+    with np.errstate(all="ignore"):
+        return x / x
+
+
+def divides_loudly(x):
+    with np.errstate(all="ignore"):
+        y = x / x
+    with np.errstate(divide="warn", invalid="warn"):
+        return y + 1 / x
+
+
+@pytest.mark.parametrize("backend", nl.list_backends())
+@pytest.mark.parametrize("function", [divides_quietly, divides_loudly])
+@pytest.mark.parametrize("mode", ["ignore", "warn", "raise"])
+def test_each_operation_reports_by_the_errstate_it_stands_under(backend, function, mode):
+    """Spec 1.8: not by the caller's."""
+    compiled = nl.compile(function, backend=backend)
+    answers = []
+    for f in function, compiled:
+        with np.errstate(all=mode, under="ignore"), warnings.catch_warnings(record=True) as seen:
+            warnings.simplefilter("always")
+            answers.append((str(f(np.array([0.0, 2.0]))), [str(w.message) for w in seen]))
+    assert answers[0] == answers[1]
+    assert len(answers[0][1]) == (1 if function is divides_loudly else 0)
+    assert compiled.entries[0].restarts == len(answers[0][1])
+
+
 def test_backends_are_listed():
     """Spec 1.9"""
     assert nl.list_backends() == ["llvm", "graph", "eager"]

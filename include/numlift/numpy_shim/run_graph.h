@@ -6,6 +6,7 @@
 #include "numlift/py/python.h"
 
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "numlift/graph/graph.h"
@@ -29,6 +30,13 @@ class GraphRunner {
   GraphRunner(const Graph& graph, std::vector<Ref> inputs, std::vector<int64_t> symbols,
               ExternCaller call_extern);
 
+  // Runs the program: with control flow, all nodes in order, each as often as its region says;
+  // without, those that can fail. value() and result() then give what its end finds. Throws
+  // PyError: whatever NumPy raises, and where the program restarts (FloatingPointError for a
+  // condition among a node's fp_checks, others for a check that does not hold and an integer that
+  // leaves int64).
+  void run();
+
   // Computed on demand, kept. An ndarray for arrays, a NumPy scalar for scalars of either kind, the
   // object itself for objects. Stores work on copies: no input is ever changed. Throws PyError.
   Ref value(NodeId id);
@@ -43,6 +51,7 @@ class GraphRunner {
   std::vector<Ref> release() { return std::move(values_); }
 
  private:
+  Ref make_value(NodeId id);
   Ref compute(NodeId id);
   Ref elementwise(const Node& node);
   Ref reduction(const Node& node);
@@ -53,11 +62,30 @@ class GraphRunner {
   // The item as its node promises it: its type, and the sizes that are known now. Raises otherwise.
   void take_extern_item(NodeId id, BorrowedRef item);
 
+  void run_in_order();
+  // Where the program goes on behind a node of control flow:
+  uint32_t step(NodeId id);
+  uint32_t next_iteration(NodeId loop);
+  bool truth(const Node& node);
+  void assign(const Node& node);
+  std::vector<bool> stored_buffers() const;
+
   const Graph& graph_;
   std::vector<Ref> inputs_;
   std::vector<int64_t> symbols_;
   ExternCaller call_extern_;
-  std::vector<Ref> values_;
+  std::vector<Ref> values_;  // by node; null: not computed yet
+
+  // Running in order, a buffer is one array, which stores change; every version has it as its
+  // value.
+  struct Iterations {
+    int64_t now = 0;
+    std::optional<int64_t> trips;
+  };
+  bool raises_conditions_ = false;
+  bool in_order_ = false;
+  std::vector<NodeId> ends_, elses_;    // by begin; kNoNode: none
+  std::vector<Iterations> iterations_;  // by loop
 };
 
 }  // namespace numlift::numpy_shim

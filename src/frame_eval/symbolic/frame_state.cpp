@@ -109,6 +109,18 @@ std::optional<StateType> join(const StateType& a, const StateType& b) {
   return StateType{StateKind::kScalar, numpy_scalar_type(dtype), true, {}};
 }
 
+bool is_same_array(Tracer& tracer, const StateType& a, const StateType& b) {
+  if (a.kind != StateKind::kArray || b.kind != StateKind::kArray ||
+      a.type.dtype != b.type.dtype || a.type.rank() != b.type.rank() || a.order != b.order)
+    return false;
+  for (size_t axis = 0; axis < a.type.dims.size(); ++axis) {
+    if (!tracer.decide_equal(a.type.dims[axis], b.type.dims[axis],
+                             "an array keeps its size in a loop"))
+      return false;
+  }
+  return true;
+}
+
 // ---------------------------------------------------------------- carriers
 
 NodeId number_node(Tracer& tracer, const Sym& value, DType dtype) {
@@ -204,6 +216,18 @@ Sym read_carrier(Tracer& tracer, const Carrier& carrier) {
   NUMLIFT_UNREACHABLE();
 }
 
+NodeId with_dims(Tracer& tracer, NodeId node, const std::vector<SizeExpr>& dims) {
+  const Type& type = tracer.type_of(node);
+  bool same = true;
+  IndexMap map;
+  for (size_t axis = 0; axis < dims.size(); ++axis) {
+    same = same && tracer.simplify(type.dims[axis]) == tracer.simplify(dims[axis]);
+    map.axes.push_back({0, 1, static_cast<int>(axis)});
+  }
+  if (same) return node;
+  return tracer.append(Op::kView, {node}, ViewAttr{std::move(map)}, array_type(type.dtype, dims));
+}
+
 void store_carriers(Tracer& tracer, const std::vector<std::pair<const Carrier*, Sym>>& values,
                     NodeId before) {
   placed(tracer, before, [&] {
@@ -226,7 +250,7 @@ void store_carriers(Tracer& tracer, const std::vector<std::pair<const Carrier*, 
         case StateKind::kArray: {
           auto& array = as<ArrayValue>(value);
           if (array.storage == carrier->storage && array.chain.empty()) break;  // it is there
-          contents[i] = tracer.read(array);
+          contents[i] = with_dims(tracer, tracer.read(array), carrier->type.type.dims);
           // Another carrier's memory, which is about to get its own new contents.
           const bool is_state = std::any_of(values.begin(), values.end(), [&](const auto& one) {
             return one.first->storage && one.first->storage == array.storage;
@@ -338,6 +362,7 @@ class Merger {
     std::optional<StateType> type = state_type(values[0]);
     for (size_t i = 1; i < values.size() && type; ++i) {
       const auto other = state_type(values[i]);
+      if (other && is_same_array(tracer_, *type, *other)) continue;
       type = other ? join(*type, *other) : std::nullopt;
     }
     if (!type) {
@@ -478,9 +503,14 @@ std::vector<const void*> image_of(const Sym& value) {
       number(static_cast<uint64_t>(shape->place.value_or(0)));
       break;
     }
+    case SymKind::kCell: {
+      // The content of a cell from outside is looked up when it is needed: no change.
+      const auto& cell = as<CellValue>(value);
+      if (!cell.outside || cell.is_changed) image.push_back(cell.content.get());
+      break;
+    }
     case SymKind::kList:
     case SymKind::kDict:
-    case SymKind::kCell:
       visit_parts(*value, [&](const Sym& part) { image.push_back(part.get()); });
       break;
     default:

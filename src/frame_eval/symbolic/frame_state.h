@@ -41,6 +41,9 @@ std::optional<StateType> state_type(const Sym& value);
 // What holds the values of both. nullopt: nothing does.
 std::optional<StateType> join(const StateType& a, const StateType& b);
 
+// The same kind of array: sizes that are equal now are guarded to be.
+bool is_same_array(Tracer& tracer, const StateType& a, const StateType& b);
+
 // The node of a number, constant or of the run, as `dtype`.
 NodeId number_node(Tracer& tracer, const Sym& value, DType dtype);
 
@@ -55,6 +58,8 @@ struct Carrier {
 Carrier make_carrier(Tracer& tracer, const StateType& type, int64_t hint, NodeId before);
 // The value that it holds now.
 Sym read_carrier(Tracer& tracer, const Carrier& carrier);
+// The node under these dims, which are known to be equal to its own.
+NodeId with_dims(Tracer& tracer, NodeId node, const std::vector<SizeExpr>& dims);
 // All at once, each the value beside it: before `before`, or here.
 void store_carriers(Tracer& tracer, const std::vector<std::pair<const Carrier*, Sym>>& values,
                     NodeId before);

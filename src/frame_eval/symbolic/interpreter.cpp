@@ -538,9 +538,15 @@ std::variant<TraceResult, TraceBreak> trace_call(const TraceStart& start,
         PyErr_Clear();
         throw regions.refused("an operation on constants raises");
       } catch (const StopTrace& stopped) {
-        TraceResult result = tracer.finish(stopped.values);
-        result.exit = TraceExit{*why, stopped.frames};
-        return result;
+        try {
+          TraceResult result = tracer.finish(stopped.values);
+          result.exit = TraceExit{*why, stopped.frames};
+          return result;
+        } catch (const Break& reason) {
+          if (reason.category == kLoopRefused && regions.has_captured())
+            throw regions.refused(reason.reason);
+          throw;
+        }
       }
     } catch (const Break& reason) {
       PyErr_Clear();

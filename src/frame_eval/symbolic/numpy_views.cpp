@@ -303,7 +303,7 @@ SliceRange resolve_slice(Tracer& tracer, const Sym& start_value, const Sym& stop
   // The whole axis: no question about its size.
   SizeExpr distance = tracer.simplify(down ? start - stop : stop - start);
   if (tracer.is_run_time(distance) &&
-      !tracer.holds_always(SizeGuard::Relation::kLessEqual, 0, distance, reason))
+      tracer.holds_always(SizeGuard::Relation::kLessEqual, 0, distance, reason) != true)
     distance = SizeExpr::max(distance, 0);
   if (tracer.is_run_time(distance)) {
     const SizeExpr width = down ? -step : step;

@@ -167,6 +167,8 @@ Sym checked_size(Interpreter& interpreter, const SizeExpr& expr) {
     return graph.symbols[static_cast<size_t>(id)].kind == SymbolKind::kInt;
   });
   if (!has_ints || size.as_symbol()) return result;
+  if (tracer.depends_on_extern(size))
+    throw_break("data_dependent", "arithmetic on a size that is known only when the program runs");
   if (!size.evaluate(graph.symbol_hints())) throw SizeOverflowError();
   SizeGuard guard{SizeGuard::Relation::kLessEqual, size, std::numeric_limits<int64_t>::max(),
                   "it fits in 64 bits at " + interpreter.location_text(), ""};

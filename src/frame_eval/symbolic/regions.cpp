@@ -60,19 +60,6 @@ bool is_shared(const Frame& frame, const std::vector<bool>& live, const Sym& val
          count_holders(frame, live, array.storage.get()) > 1;
 }
 
-// The same kind of array: sizes that are equal now are guarded to be.
-bool is_same_array(Tracer& tracer, const StateType& a, const StateType& b) {
-  if (a.kind != StateKind::kArray || b.kind != StateKind::kArray ||
-      a.type.dtype != b.type.dtype || a.type.rank() != b.type.rank() || a.order != b.order)
-    return false;
-  for (size_t axis = 0; axis < a.type.dims.size(); ++axis) {
-    if (!tracer.decide_equal(a.type.dims[axis], b.type.dims[axis],
-                             "an array keeps its size in a loop"))
-      return false;
-  }
-  return true;
-}
-
 }  // namespace
 
 // ---------------------------------------------------------------- facts
@@ -150,6 +137,21 @@ std::vector<bool> Regions::live_at(const Frame& frame, size_t index) const {
 
 // ---------------------------------------------------------------- paths
 
+Regions::Mark Regions::mark(const Frame& frame) const {
+  return {interpreter_.tracer.region_depth(), contexts_.size(), open_.size(),
+          interpreter_.nesting(), state_of(frame)};
+}
+
+void Regions::return_to(const Mark& mark, Frame& frame) {
+  interpreter_.tracer.leave_regions(mark.regions);
+  contexts_.resize(mark.contexts);
+  open_.resize(mark.open);
+  interpreter_.set_nesting(mark.nesting);
+  frame.done = false;
+  frame.returned = nullptr;
+  set_state(frame, mark.state);
+}
+
 bool Regions::run_path(Frame& frame, size_t merge, Sym* returned, bool at_head) {
   Context* const context = context_of(frame);
   const auto stops = [&](size_t next) {
@@ -158,12 +160,11 @@ bool Regions::run_path(Frame& frame, size_t merge, Sym* returned, bool at_head) 
   };
   Sym value;
   if (at_head || !stops(frame.next)) {
-    const auto kept = interpreter_.nesting();
+    const Mark begin = mark(frame);
     try {
       value = interpreter_.run_to(frame, stops);
     } catch (const PathOver&) {
-      interpreter_.set_nesting(kept);
-      frame.done = false;
+      return_to(begin, frame);
       return false;
     }
   }
@@ -194,6 +195,12 @@ bool Regions::run_path(Frame& frame, size_t merge, Sym* returned, bool at_head) 
 void Regions::leave(Frame& frame, const Sym& returned) {
   std::unique_ptr<Context> context = std::move(contexts_.back());
   contexts_.pop_back();
+  // Back in its place whatever happens: handlers of exceptions count on it.
+  struct PutBack {
+    std::vector<std::unique_ptr<Context>>& contexts;
+    std::unique_ptr<Context>& context;
+    ~PutBack() { contexts.push_back(std::move(context)); }
+  } const put_back{contexts_, context};
   Sym result = returned;
   bool meets = false;
   if (!returned) {
@@ -210,7 +217,6 @@ void Regions::leave(Frame& frame, const Sym& returned) {
     end.before = interpreter_.tracer.control(Op::kBreak, context->block);
     context->exits.push_back(std::move(end));
   }
-  contexts_.push_back(std::move(context));
 }
 
 bool Regions::may_branch(const Frame& frame, size_t if_true, size_t if_false) {
@@ -254,15 +260,14 @@ void Regions::branch(Frame& frame, NodeId condition, const FrameState& true_stat
   const auto run_arm = [&](const FrameState& state, size_t place, size_t merge, Sym* returned) {
     set_state(frame, state);
     frame.next = place;
-    const auto kept = interpreter_.nesting();
+    const Mark begin = mark(frame);
     bool meets = false;
     const auto restart = [&] {
-      interpreter_.set_nesting(kept);
-      frame.done = false;
       const NodeId never = tracer.append(Op::kConstant, {},
                                          ConstantAttr{make_scalar(DType::kBool, false)},
                                          py_scalar_type(DType::kBool));
       tracer.control(Op::kCheck, never);
+      return_to(begin, frame);
     };
     try {
       meets = run_path(frame, merge, returned);
@@ -339,10 +344,11 @@ void Regions::make_state(Frame& frame, Context* context) {
     frame.slots[slot] = nullptr;
     if (!live[slot]) continue;
     const auto known = context->facts->state.find(slot);
+    const bool is_known = known != context->facts->state.end();
     std::optional<StateType> type;
-    if (known != context->facts->state.end()) {
+    if (is_known && known->second.kind != StateKind::kArray) {
       type = known->second;
-    } else if (value && value->kind != SymKind::kArray) {
+    } else if (value && (is_known || value->kind != SymKind::kArray)) {
       type = state_type(value);
     }
     // Arrays are taken to stay the same objects until an iteration shows another one.
@@ -353,22 +359,51 @@ void Regions::make_state(Frame& frame, Context* context) {
     }
     Variable variable;
     variable.slot = slot;
-    if (type) {
+    variable.begins_set = value != nullptr;
+    if (type && value) {
       int64_t hint = 0;
-      if (value && value->kind == SymKind::kSize)
+      if (value->kind == SymKind::kSize)
         hint = as<SizeValue>(value).expr.evaluate(tracer.graph().symbol_hints()).value_or(0);
       variable.carrier = make_carrier(tracer, *type, hint, kNoNode);
       variable.carrier.type = *type;
     }
     context->variables.push_back(std::move(variable));
     Variable& made = context->variables.back();
-    if (!value) continue;
+    if (!value) {
+      // Never read before an iteration has set it: made when one does.
+      if (type) made.carrier.type = *type;
+      continue;
+    }
     if (made.carrier.storage)
       made.carrier.storage->may_alias =
           is_shared(with_values, live, value) || context->facts->may_alias[slot];
     initial.emplace_back(&made.carrier, value);
   }
   store_carriers(tracer, initial, kNoNode);
+}
+
+namespace {
+
+bool is_made(const Carrier& carrier) {
+  return carrier.buffer != kNoNode ||
+         (carrier.type.kind == StateKind::kInt && carrier.symbol.as_symbol());
+}
+
+}  // namespace
+
+// Memory before the loop for what the first iteration sets.
+void Regions::make_late(Variable* variable, const StateType& type, const Context& context) {
+  Tracer& tracer = interpreter_.tracer;
+  const RegionStart start{context.block, context.symbols};
+  const bool is_sized_inside =
+      std::any_of(type.type.dims.begin(), type.type.dims.end(), [&](const SizeExpr& dim) {
+        return start.contains(tracer, std::make_shared<SizeValue>(dim));
+      });
+  if (is_sized_inside)
+    refuse_loop("the size of an array that leaves a loop depends on the iteration");
+  variable->carrier = make_carrier(tracer, type, 0, context.block);
+  if (type.kind == StateKind::kInt)
+    store_carriers(tracer, {{&variable->carrier, interpreter_.integer(0)}}, context.block);
 }
 
 void Regions::go_around(Context& context) {
@@ -382,27 +417,28 @@ void Regions::go_around(Context& context) {
     if (!value) refuse_loop("a variable is deleted in a loop");
     const auto type = state_type(value);
     if (!type) refuse_loop("a variable becomes a " + type_name(value));
-    const bool keeps_array = variable.carrier.type.kind == StateKind::kArray &&
-                             is_same_array(tracer, variable.carrier.type, *type);
-    if (keeps_array) {
-      variable.around = variable.carrier.type;
-    } else {
-      variable.around = variable.around ? join(*variable.around, *type) : type;
-    }
     const auto known = context.facts->state.find(variable.slot);
-    const bool is_set = variable.carrier.buffer != kNoNode ||
-                        variable.carrier.type.kind == StateKind::kInt;
-    const auto joined = keeps_array ? variable.carrier.type
-                        : is_set    ? join(variable.carrier.type, *type)
-                                    : type;
-    if (!joined || !variable.around)
+    if (!variable.begins_set && !is_made(variable.carrier))
+      make_late(&variable, known == context.facts->state.end() ? *type : known->second, context);
+    const bool is_array = variable.carrier.type.kind == StateKind::kArray;
+    const auto joined = is_array && is_same_array(tracer, variable.carrier.type, *type)
+                            ? variable.carrier.type
+                            : join(variable.carrier.type, *type);
+    if (!joined)
       refuse_loop(fmt::format("a variable becomes a {} that was another kind of value",
-                                            type_name(value)));
-    if (!is_set || !(*joined == variable.carrier.type)) {
-      has_news = known == context.facts->state.end() || !(known->second == *joined);
+                              type_name(value)));
+    if (is_array || !variable.around) {
+      variable.around = is_array ? variable.carrier.type : type;
+    } else {
+      variable.around = join(*variable.around, *type);
+      if (!variable.around) variable.around = joined;
+    }
+    if (!(*joined == variable.carrier.type)) {
+      if (known != context.facts->state.end() && known->second == *joined)
+        refuse_loop("the kind of a variable does not settle");
       context.facts->state[variable.slot] = *joined;
-      if (has_news) continue;
-      refuse_loop("the kind of a variable does not settle");
+      has_news = true;
+      continue;
     }
     const bool is_state = value->kind == SymKind::kArray && variable.carrier.storage &&
                           as<ArrayValue>(value).storage == variable.carrier.storage;
@@ -413,7 +449,8 @@ void Regions::go_around(Context& context) {
       aliases = array.storage->is_input || array.storage->may_alias || !array.chain.empty() ||
                 count_holders(frame, live, array.storage.get()) > 1;
     } else if (is_state) {
-      aliases = count_holders(frame, live, variable.carrier.storage.get()) > 1;
+      aliases = !as<ArrayValue>(value).chain.empty() ||
+                count_holders(frame, live, variable.carrier.storage.get()) > 1;
     }
     variable.aliases = variable.aliases || aliases;
     if (aliases && !context.facts->may_alias[variable.slot]) {
@@ -449,10 +486,8 @@ FrameState Regions::exhausted_state(const Context& context, const FrameState& at
     Sym& value = state.slots[variable.slot];
     value = nullptr;
     if (!live[variable.slot]) continue;
-    const bool is_set = variable.carrier.buffer != kNoNode ||
-                        variable.carrier.type.kind == StateKind::kInt;
-    if (!is_set) continue;  // no iteration sets it
-    if (!variable.value && !has_run)
+    if (!is_made(variable.carrier)) continue;  // no iteration sets it
+    if (!variable.begins_set && !has_run)
       refuse_loop("a variable is not set when the loop has no iteration");
     value = variable.value && variable.value->kind == SymKind::kArray
                 ? variable.value
@@ -476,7 +511,7 @@ void Regions::capture(Frame& frame, size_t head, const std::optional<SizeExpr>& 
   Tracer& tracer = interpreter_.tracer;
   const LoopFacts::Place place{frame.bytecode.get(), head};
   auto context = std::make_unique<Context>(Context{
-      &frame, head, *Paths::of_loop(*frame.bytecode, head), kSink, {}, {}, {}, {}, {}, nullptr});
+      &frame, head, *Paths::of_loop(*frame.bytecode, head), kSink, {}, {}, 0, {}, {}, {}, nullptr});
   context->facts = &facts_.loops[place];
   context->merge = paths_of(frame).meeting_outside(head, context->paths);
   open_.push_back(place);
@@ -494,6 +529,7 @@ void Regions::capture(Frame& frame, size_t head, const std::optional<SizeExpr>& 
                           tracer.symbol_count()};
   make_state(frame, context.get());
   const FrameState before = state_of(frame);
+  context->symbols = tracer.symbol_count();
   context->block = tracer.enter_region(Op::kBlock, {}, NoAttr{});
   int64_t middle = 0;
   std::optional<Tracer::Bounds> bounds;
@@ -503,14 +539,11 @@ void Regions::capture(Frame& frame, size_t head, const std::optional<SizeExpr>& 
   }
   const SizeExpr counter = tracer.run_symbol(middle, bounds);
   context->loop = tracer.enter_region(Op::kLoop, {}, RegionAttr{*counter.as_symbol(), trips});
+  const std::vector<bool> read_first = live_at(frame, trips ? head + 1 : head);
   for (Variable& variable : context->variables) {
-    const bool is_set = variable.carrier.buffer != kNoNode ||
-                        variable.carrier.type.kind == StateKind::kInt;
-    // Not before the first iteration has set it.
-    const bool was_set = is_set && context->facts->state.contains(variable.slot)
-                             ? true
-                             : is_set;
-    if (!was_set) continue;
+    if (!variable.begins_set && read_first[variable.slot])
+      refuse_loop("a variable may be read before the first iteration has set it");
+    if (!variable.begins_set) continue;
     variable.value = read_carrier(tracer, variable.carrier);
     frame.slots[variable.slot] = variable.value;
   }

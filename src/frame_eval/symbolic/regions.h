@@ -69,7 +69,8 @@ class Regions {
   struct Variable {
     size_t slot = 0;
     Carrier carrier;
-    Sym value;                         // what the body sees at the head; null: not set before
+    Sym value;                         // what the body sees at the head; null: it is not set
+    bool begins_set = false;
     std::optional<StateType> around;   // what iterations leave in it
     bool aliases = false;              // ... which other variables may hold
   };
@@ -79,6 +80,7 @@ class Regions {
     Paths paths;
     size_t merge = kSink;  // where the ways out of the loop meet
     NodeId block{}, loop{};
+    size_t symbols = 0;  // those that there were before the loop
     std::vector<Variable> variables;
     std::vector<std::pair<size_t, Sym>> constants;  // by slot: what must not change
     std::vector<PathEnd> exits;
@@ -86,6 +88,15 @@ class Regions {
   };
   // A path has left through an enclosing construct, or restarts the program: nothing follows.
   struct PathOver {};
+  // Where an arm of a branch or a loop's body begins: what was opened in it is closed when its path
+  // is over.
+  struct Mark {
+    size_t regions, contexts, open;
+    Interpreter::Nesting nesting;
+    FrameState state;
+  };
+  Mark mark(const Frame& frame) const;
+  void return_to(const Mark& mark, Frame& frame);
 
   bool is_refused(const LoopFacts::Place& place) const;
   void capture(Frame& frame, size_t head, const std::optional<SizeExpr>& trips,
@@ -93,6 +104,7 @@ class Regions {
                const std::function<void()>& exhaust);
   void make_state(Frame& frame, Context* context);
   void go_around(Context& context);
+  void make_late(Variable* variable, const StateType& type, const Context& context);
   FrameState exhausted_state(const Context& context, const FrameState& at_head, bool has_run);
   // True: the path stands at `merge`, or has returned from the function where that is the sink.
   bool run_path(Frame& frame, size_t merge, Sym* returned, bool at_head = false);

@@ -81,7 +81,10 @@ class Tracer {
 
   // ---- regions: what the program itself decides and repeats (tracer_regions.cpp). Within them
   // nothing can be known of this very call alone, and nothing outside can be changed.
-  bool in_region() const { return region_depth_ > 0; }
+  bool in_region() const { return !open_regions_.empty(); }
+  size_t region_depth() const { return open_regions_.size(); }
+  // Ends all regions but the outermost `depth` ones: the path through them is over.
+  void leave_regions(size_t depth);
   // Loop, If, Block; closed by leave_region.
   NodeId enter_region(Op op, std::vector<NodeId> operands, Attr attr);
   void leave_region(NodeId begin);
@@ -223,7 +226,7 @@ class Tracer {
   std::vector<Effect> effects_;
   std::vector<std::string> operations_;
   int operation_depth_ = 0;
-  int region_depth_ = 0;
+  std::vector<NodeId> open_regions_;  // their begins, outermost first
   bool has_regions_ = false;
   friend class ExternCall;
 };

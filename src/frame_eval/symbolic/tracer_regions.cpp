@@ -3,6 +3,7 @@
 // program, which restarts where this trace does not hold.
 #include <algorithm>
 
+#include "numlift/support/check.h"
 #include "symbolic/tracer_state.h"
 
 namespace numlift::frame_eval {
@@ -29,15 +30,22 @@ bool is_never_negative(const SizeExpr& expr, const std::vector<Symbol>& symbols)
 }  // namespace
 
 NodeId Tracer::enter_region(Op op, std::vector<NodeId> operands, Attr attr) {
-  ++region_depth_;
   has_regions_ = true;
-  return append(op, std::move(operands), std::move(attr), effect_type());
+  const NodeId begin = append(op, std::move(operands), std::move(attr), effect_type());
+  open_regions_.push_back(begin);
+  return begin;
+}
+
+void Tracer::leave_regions(size_t depth) {
+  while (open_regions_.size() > depth) leave_region(open_regions_.back());
 }
 
 void Tracer::leave_region(NodeId begin) {
   control(Op::kEnd, begin);
   state_->sizes_of.clear();
-  --region_depth_;
+  NUMLIFT_CHECK(!open_regions_.empty() && open_regions_.back() == begin,
+                "%{} is not the innermost open region", index_of(begin));
+  open_regions_.pop_back();
 }
 
 NodeId Tracer::control(Op op, NodeId operand, Attr attr) {

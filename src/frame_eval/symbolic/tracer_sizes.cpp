@@ -2,6 +2,7 @@
 // and the answer becomes an entry guard, so that sizes stay symbolic (a branch guards its outcome,
 // not the size).
 #include <algorithm>
+#include <limits>
 
 #include "numlift/py/py_error.h"
 #include "symbolic/tracer_state.h"
@@ -140,6 +141,10 @@ bool Tracer::decide_less(const SizeExpr& left, const SizeExpr& right, const std:
 bool Tracer::decide_less_equal(const SizeExpr& left, const SizeExpr& right,
                                const std::string& reason) {
   const SizeExpr a = simplify(left), b = simplify(right);
+  // The bounds of all sizes: the difference might have none.
+  if (b.constant() == std::numeric_limits<int64_t>::max() ||
+      a.constant() == std::numeric_limits<int64_t>::min())
+    return true;
   if (auto bound = lower_bound(b - a, graph_.symbols); bound && *bound >= 0) return true;
   if (auto bound = lower_bound(a - b, graph_.symbols); bound && *bound > 0) return false;
   return answer(SizeGuard::Relation::kLessEqual, a, b, hint(a) <= hint(b), reason);

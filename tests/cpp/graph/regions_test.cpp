@@ -1,11 +1,12 @@
-// Control flow in graphs: text, the verifier's rules, and what settle_regions() makes of a graph
-// that was written down loosely.
+// Control flow in graphs: text, what settle_regions() makes of a graph that was written down
+// loosely, and random graphs.
 #include "numlift/graph/regions.h"
 
 #include <gtest/gtest.h>
 
 #include "numlift/graph/pass.h"
 #include "numlift/graph/text.h"
+#include "support/golden.h"
 #include "support/random_regions.h"
 
 namespace numlift::testing {
@@ -81,154 +82,6 @@ TEST(Regions, EndsAreFoundByBegin) {
     EXPECT_EQ(ends[begin], NodeId{end}) << begin;
   }
   EXPECT_EQ(std::count(ends.begin(), ends.end(), kNoNode), 26 - 6);
-}
-
-// ---------------------------------------------------------------- verifier
-
-constexpr std::string_view kHeader =
-    "symbols: s0 = dim(0, 0) ~8, s1 = run ~0, s2 = run ~0, s3 = int(2) ~1\n"
-    "%0: f64[s0] = placeholder() {input=0, strides=[8]}\n"
-    "%1: py.f64 = placeholder() {input=1, strides=[]}\n"
-    "%2: b8() = less(%1, %1)\n"
-    "%3: py.i64 = constant() {value=1}\n";
-
-// What verify() says of the header and these lines.
-std::string verdict(const std::string& lines) {
-  const auto graph = parse_graph(std::string(kHeader) + lines);
-  return graph ? verify(*graph) : "parse error: " + graph.error();
-}
-
-TEST(VerifyRegions, ANodeIsUsedInItsArmOnly) {
-  EXPECT_EQ(verdict("%4: effect = loop() {counter=s1, trips=s0}\n%5: f64[s0] = negative(%0)\n"
-                    "%6: effect = end(%4)\n%7: f64[s0] = negative(%5)\nreturn %7"),
-            "%7 (negative): operand %5 belongs to a region that is closed");
-  EXPECT_EQ(verdict("%4: effect = if(%2)\n%5: f64[s0] = negative(%0)\n%6: effect = else(%4)\n"
-                    "%7: f64[s0] = negative(%5)\n%8: effect = end(%4)\nreturn"),
-            "%7 (negative): operand %5 belongs to a region that is closed");
-  EXPECT_EQ(verdict("%4: effect = block()\n%5: f64[s0] = negative(%0)\n%6: effect = end(%4)\n"
-                    "return %5"),
-            "output %5 belongs to a closed region");
-  EXPECT_EQ(verdict("%4: effect = block()\n%5: f64[s0] = negative(%0)\n%6: effect = if(%2)\n"
-                    "%7: f64[s0] = negative(%5)\n%8: effect = end(%6)\n"
-                    "%9: f64[s0] = negative(%5)\n%10: effect = end(%4)\nreturn"),
-            "");
-}
-
-TEST(VerifyRegions, EveryBeginHasItsEnd) {
-  EXPECT_EQ(verdict("%4: effect = loop() {counter=s1}\nreturn"), "%4 (loop) has no end");
-  EXPECT_EQ(verdict("%4: effect = if(%2)\n%5: effect = else(%4)\nreturn"), "%4 (if) has no end");
-  EXPECT_EQ(verdict("%4: effect = block()\n%5: effect = if(%2)\n%6: effect = end(%4)\n"
-                    "%7: effect = end(%5)\nreturn"),
-            "%6 (end): it does not close the innermost open region");
-  EXPECT_EQ(verdict("%4: effect = end(%0)\nreturn"),
-            "%4 (end): it does not close the innermost open region");
-  EXPECT_EQ(verdict("%4: effect = block()\n%5: effect = end(%4)\n%6: effect = end(%4)\nreturn"),
-            "%6 (end): it does not close the innermost open region");
-  EXPECT_EQ(verdict("%4: effect = end()\nreturn"), "%4 (end): it names no region");
-}
-
-TEST(VerifyRegions, AnElseBelongsToTheInnermostIf) {
-  const std::string wrong = "(else): the innermost open region is not its if";
-  EXPECT_EQ(verdict("%4: effect = block()\n%5: effect = else(%4)\n%6: effect = end(%4)\nreturn"),
-            "%5 " + wrong);
-  EXPECT_EQ(verdict("%4: effect = if(%2)\n%5: effect = block()\n%6: effect = else(%4)\n"
-                    "%7: effect = end(%5)\n%8: effect = end(%4)\nreturn"),
-            "%6 " + wrong);
-  EXPECT_EQ(verdict("%4: effect = if(%2)\n%5: effect = else(%4)\n%6: effect = else(%4)\n"
-                    "%7: effect = end(%4)\nreturn"),
-            "%6 " + wrong);
-  EXPECT_EQ(verdict("%4: effect = else()\nreturn"), "%4 (else): it names no region");
-}
-
-TEST(VerifyRegions, BreaksLeaveAnOpenLoopOrBlock) {
-  const std::string wrong = "it leaves no open loop or block";
-  EXPECT_EQ(verdict("%4: effect = loop() {counter=s1}\n%5: effect = end(%4)\n"
-                    "%6: effect = break(%4)\nreturn"),
-            "%6 (break): " + wrong);
-  EXPECT_EQ(verdict("%4: effect = if(%2)\n%5: effect = break(%4)\n%6: effect = end(%4)\nreturn"),
-            "%5 (break): " + wrong);
-  EXPECT_EQ(verdict("%4: effect = break(%0)\nreturn"), "%4 (break): " + wrong);
-  EXPECT_EQ(verdict("%4: effect = continue(%0)\nreturn"), "%4 (continue): " + wrong);
-  EXPECT_EQ(verdict("%4: effect = block()\n%5: effect = continue(%4)\n%6: effect = end(%4)\n"
-                    "return"),
-            "%5 (continue): a block has no next iteration");
-}
-
-TEST(VerifyRegions, OperandsOfControlFlow) {
-  EXPECT_EQ(verdict("%4: effect = if(%1)\n%5: effect = end(%4)\nreturn"),
-            "%4 (if): operand 0 is py.f64, not b8 of rank 0");
-  EXPECT_EQ(verdict("%4: b8[s0] = less(%0, %1)\n%5: effect = check(%4)\nreturn"),
-            "%5 (check): operand 0 is b8[s0], not b8 of rank 0");
-  EXPECT_EQ(verdict("%4: effect = assign(%1) {symbols=[s1]}\nreturn"),
-            "%4 (assign): operand 0 is py.f64, not i64 of rank 0");
-  EXPECT_EQ(verdict("%4: effect = assign(%3) {symbols=[s1, s2]}\nreturn"),
-            "%4 (assign): as many symbols as operands are needed");
-  EXPECT_EQ(verdict("%4: effect = block()\n%5: effect = if(%4)\n%6: effect = end(%5)\n"
-                    "%7: effect = end(%4)\nreturn"),
-            "%5 (if): operand 0 is effect, not b8 of rank 0");
-  EXPECT_EQ(verdict("%4: effect = block()\n%5: object = extern(%4) {call=0}\n"
-                    "%6: effect = end(%4)\nreturn"),
-            "%5 (extern): it reads control flow");
-  EXPECT_EQ(verdict("%4: b8() = check(%2)\nreturn"), "%4 (check): it has a value");
-  EXPECT_EQ(verdict("%4: effect = loop()\n%5: effect = end(%4)\nreturn"),
-            "%4 (loop): attribute of another op");
-}
-
-TEST(VerifyRegions, OnlyRunSymbolsAreSet) {
-  const std::string wrong = "s0 is no symbol that a program sets";
-  EXPECT_EQ(verdict("%4: effect = assign(%3) {symbols=[s0]}\nreturn"), "%4 (assign): " + wrong);
-  EXPECT_EQ(verdict("%4: effect = loop() {counter=s0}\n%5: effect = end(%4)\nreturn"),
-            "%4 (loop): " + wrong);
-  EXPECT_EQ(verdict("%4: effect = assign(%3) {symbols=[s9]}\nreturn"),
-            "%4 (assign): s9 is no symbol that a program sets");
-}
-
-TEST(VerifyRegions, RunSymbolsAreSetBeforeTheyAreRead) {
-  const std::string wrong = "s1 is read before the program sets it";
-  EXPECT_EQ(verdict("%4: py.i64 = size_value() {value=s1}\nreturn"), "%4 (size_value): " + wrong);
-  EXPECT_EQ(verdict("%4: effect = loop() {counter=s1, trips=s1 + 1}\n%5: effect = end(%4)\nreturn"),
-            "%4 (loop): " + wrong);
-  EXPECT_EQ(verdict("guard: s1 < s0 \"why\"\nreturn"), "guard \"why\": " + wrong);
-  EXPECT_EQ(verdict("%4: effect = assign(%3) {symbols=[s1]}\n"
-                    "%5: py.i64 = size_value() {value=s1}\nreturn %5"),
-            "");
-}
-
-TEST(VerifyRegions, WherePathsMeetABufferIsMerged) {
-  const auto met = [](const std::string& version) {
-    return "it reads version " + version + ", but paths that stored to it have met since";
-  };
-  // The begin of a loop that stores to it.
-  EXPECT_EQ(verdict("%4: effect = loop() {counter=s1, trips=s0}\n%5: f64[s0] = negative(%0)\n"
-                    "%6: f64[s0] = store(%0, %5)\n%7: effect = end(%4)\nreturn"),
-            "%5 (negative): " + met("%0"));
-  // The other arm.
-  EXPECT_EQ(verdict("%4: effect = if(%2)\n%5: f64[s0] = store(%0, %1)\n%6: effect = else(%4)\n"
-                    "%7: f64[s0] = negative(%0)\n%8: effect = end(%4)\nreturn"),
-            "%7 (negative): " + met("%0"));
-  // The end of an if, a block, a loop.
-  EXPECT_EQ(verdict("%4: effect = if(%2)\n%5: f64[s0] = store(%0, %1)\n%6: effect = end(%4)\n"
-                    "%7: f64[s0] = negative(%0)\nreturn"),
-            "%7 (negative): " + met("%0"));
-  EXPECT_EQ(verdict("%4: effect = block()\n%5: f64[s0] = store(%0, %1)\n%6: effect = end(%4)\n"
-                    "return %0"),
-            "output %0: " + met("%0"));
-  EXPECT_EQ(verdict("%4: effect = loop() {counter=s1}\n%5: f64[s0] = merge(%0)\n"
-                    "%6: f64[s0] = store(%5, %1)\n%7: effect = end(%4)\nreturn\nmutates %6"),
-            "mutated %6 is not the last version of an input");
-  // What was born inside is nobody's business outside.
-  EXPECT_EQ(verdict("%4: effect = block()\n%5: f64[s0] = empty()\n%6: f64[s0] = store(%5, %1)\n"
-                    "%7: f64[s0] = negative(%6)\n%8: effect = end(%4)\nreturn %0"),
-            "");
-}
-
-TEST(VerifyRegions, MergesAreVersionsOfABuffer) {
-  EXPECT_EQ(verdict("%4: f64[s0] = view(%0) {map=[0:1@0]}\n%5: f64[s0] = merge(%4)\nreturn"),
-            "%5 (merge): its operand is a view");
-  EXPECT_EQ(verdict("%4: f32[s0] = merge(%0)\nreturn"),
-            "%4 (merge): its type differs from its buffer's");
-  EXPECT_EQ(verdict("%4: f64() = constant() {value=1}\n%5: f64[] = merge(%4)\nreturn"),
-            "%5 (merge): its target's buffer %4 is no memory");
 }
 
 // ---------------------------------------------------------------- settle_regions()
@@ -494,6 +347,33 @@ TEST(SettleRegions, KeepsTheMeaningOfRandomGraphs) {
     ASSERT_EQ(graph_text(*parsed), graph_text(made.settled)) << "seed " << seed;
   }
   EXPECT_GT(finished, 300);
+}
+
+std::string elements_text(const std::string& name, const EvalArray& array) {
+  std::string text = name + ":";
+  for_each_index(array.dims, [&](auto index) { text += " " + scalar_text(array.load(index)); });
+  return text + "\n";
+}
+
+// What other ways to run graphs are compared with: tests/parity/test_graph_regions.py.
+TEST(Regions, ResultsOfRandomGraphsAreGolden) {
+  std::vector<GoldenSection> sections;
+  for (uint32_t seed = 0; seed < 10; ++seed) {
+    RandomRegions made = make_random_regions(seed, 25);
+    run_default_passes(&made.settled);
+    sections.push_back({fmt::format("graph {}", seed), graph_text(made.settled)});
+    std::string results;
+    for (const EvalArray& input : made.inputs) results += elements_text("input", input);
+    const EvalResult run = evaluate_graph(made.settled, made.symbols, made.inputs);
+    if (run.must_restart) results += "restart\n";
+    for (size_t i = 0; i < run.outputs.size() && !run.must_restart; ++i)
+      results += elements_text("output", run.outputs[i]);
+    for (NodeId id : made.settled.mutated_inputs) {
+      if (!run.must_restart) results += elements_text("mutated", run.values[index_of(id)]);
+    }
+    sections.push_back({"results", results});
+  }
+  expect_golden(golden_path("graph/regions/random.txt"), sections);
 }
 
 TEST(Regions, PassesKeepTheMeaningOfRandomGraphs) {

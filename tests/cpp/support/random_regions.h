@@ -37,6 +37,7 @@ class RandomRegionsMaker {
     }
     scalars_.push_back(b_.constant(-1.0));
     indices_.push_back(SizeExpr(1));
+    b_.end(b_.block());  // without a region there is nothing to settle
     left_ = node_count;
     while (left_ > 0) add(0);
     for (size_t i = 0; i < arrays_.size(); ++i) b_.output(arrays_[i]);
@@ -115,7 +116,8 @@ class RandomRegionsMaker {
       }
       case 8: {
         constexpr Op kOps[] = {Op::kAdd, Op::kMultiply, Op::kMaximum, Op::kSubtract};
-        const NodeId made = b_.elementwise(kOps[pick(4)], {any(arrays_), operand()});
+        const Op op = kOps[pick(4)];
+        const NodeId made = b_.elementwise(op, {any(arrays_), operand()});
         (is_long(made) ? arrays_ : scalars_).push_back(made);
         return;
       }
