@@ -51,7 +51,10 @@ FunctionEmitter::FunctionEmitter(const Program& program, llvm::Module& module,
       ops_(body_, checks_),
       fields_(5, nullptr) {
   entry_.CreateStore(entry_.getInt32(0), restart_slot_);
-  if (is_program) aliases_.emplace(program, module.getContext());
+  const bool has_loops =
+      std::any_of(program.steps.begin(), program.steps.end(),
+                  [](const Step& step) { return std::holds_alternative<LoopStep>(step); });
+  if (is_program && has_loops) aliases_.emplace(program, module.getContext());
 }
 
 llvm::Value* FunctionEmitter::frame_field(unsigned index) {
