@@ -123,8 +123,6 @@ const char* class_word(OpClass op_class) {
       return "control";
     case OpClass::kExtern:
       return "extern";
-    case OpClass::kControl:
-      break;  // see takes_control_flow() in compile_call.cpp
   }
   NUMLIFT_UNREACHABLE();
 }
