@@ -396,6 +396,7 @@ std::shared_ptr<IteratorValue> make_iterator(Interpreter& interpreter, const Sym
         if (!made) throw_break("unsupported_value", "iteration over a " + type_name(value));
         return make_iterator(interpreter, made);
       }
+      if (is_no_iterator(value)) throw_break("would_raise", "iteration over a coroutine");
       return std::static_pointer_cast<IteratorValue>(value);
     case SymKind::kObject: {
       if (is_dict(value)) return make_dict_iterator(interpreter, value);
@@ -496,6 +497,13 @@ Sym make_reversed(Interpreter& interpreter, const Sym& values) {
   if (values->kind == SymKind::kIterator) throw_break("would_raise", "reversed() of an iterator");
   if (values->kind == SymKind::kSet) throw_break("would_raise", "reversed() of a set");
   if (is_dict(values)) return make_dict_iterator(interpreter, values, Order::kBackward);
+  if (values->kind == SymKind::kObject) {
+    if (has_python_method(interpreter, values, "__reversed__"))
+      return special_method(interpreter, values, "__reversed__", {});
+    // By its length and items, if at all.
+    if (has_python_method(interpreter, values, "__iter__"))
+      throw_break("unsupported_value", "reversed() of a " + type_name(values));
+  }
   if (is_list(values))
     return std::make_shared<LiveListIterator>(interpreter, values, Order::kBackward);
   std::vector<Sym> items = collect_items(interpreter, values);
