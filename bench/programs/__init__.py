@@ -145,7 +145,7 @@ def _progress(name):
 
 
 def _geometric_mean(values):
-    return f"{math.exp(statistics.fmean(map(math.log, values))):.2f}x ({len(values)})" if values else "none"
+    return f"{math.exp(statistics.fmean(map(math.log, values))):.3g}x ({len(values)})" if values else "none"
 
 
 def _names(rows):
