@@ -110,8 +110,8 @@ std::optional<StateType> join(const StateType& a, const StateType& b) {
 }
 
 bool is_same_array(Tracer& tracer, const StateType& a, const StateType& b) {
-  if (a.kind != StateKind::kArray || b.kind != StateKind::kArray ||
-      a.type.dtype != b.type.dtype || a.type.rank() != b.type.rank() || a.order != b.order)
+  if (a.kind != StateKind::kArray || b.kind != StateKind::kArray || a.type.dtype != b.type.dtype ||
+      a.type.rank() != b.type.rank() || a.order != b.order)
     return false;
   for (size_t axis = 0; axis < a.type.dims.size(); ++axis) {
     if (!tracer.decide_equal(a.type.dims[axis], b.type.dims[axis],
@@ -162,11 +162,11 @@ void placed(Tracer& tracer, NodeId before, Make make) {
 void keep_in_bounds(Tracer& tracer, NodeId integer) {
   constexpr int64_t kMost = int64_t{1} << 40;
   for (const auto& [op, bound] : {std::pair{Op::kLessEqual, kMost}, {Op::kGreaterEqual, -kMost}}) {
-    const NodeId limit = tracer.append(
-        Op::kConstant, {}, ConstantAttr{make_scalar(DType::kInt64, bound)},
-        py_scalar_type(DType::kInt64));
-    tracer.control(Op::kCheck, tracer.append(op, {integer, limit}, NoAttr{},
-                                             py_scalar_type(DType::kBool)));
+    const NodeId limit =
+        tracer.append(Op::kConstant, {}, ConstantAttr{make_scalar(DType::kInt64, bound)},
+                      py_scalar_type(DType::kInt64));
+    tracer.control(Op::kCheck,
+                   tracer.append(op, {integer, limit}, NoAttr{}, py_scalar_type(DType::kBool)));
   }
 }
 
@@ -180,9 +180,8 @@ Carrier make_carrier(Tracer& tracer, const StateType& type, int64_t hint, NodeId
     return carrier;
   }
   placed(tracer, before, [&] {
-    carrier.buffer =
-        tracer.append(Op::kEmpty, {}, NoAttr{}, array_type(type.type.dtype, type.type.dims),
-                      type.order);
+    carrier.buffer = tracer.append(Op::kEmpty, {}, NoAttr{},
+                                   array_type(type.type.dtype, type.type.dims), type.order);
   });
   if (type.kind == StateKind::kArray) {
     carrier.storage = std::make_shared<Storage>();
@@ -307,9 +306,8 @@ bool RegionStart::contains(const Tracer& tracer, const Sym& value) const {
     }
     default: {
       bool inside = false;
-      const bool all_known = visit_parts(*value, [&](const Sym& part) {
-        inside = inside || contains(tracer, part);
-      });
+      const bool all_known =
+          visit_parts(*value, [&](const Sym& part) { inside = inside || contains(tracer, part); });
       return inside || !all_known;
     }
   }
@@ -367,13 +365,13 @@ class Merger {
     }
     if (!type) {
       refuse_loop(fmt::format("a variable is a {} on one path and a {} on another",
-                                            type_name(values[0]), type_name(values.back())));
+                              type_name(values[0]), type_name(values.back())));
     }
     if (type->kind == StateKind::kArray && dims_belong_inside(*type)) {
       refuse_loop("the size of an array that leaves a loop depends on the iteration");
     }
-    auto carrier = std::make_shared<Carrier>(
-        make_carrier(tracer_, *type, hint_of(values[0]), start_.first));
+    auto carrier =
+        std::make_shared<Carrier>(make_carrier(tracer_, *type, hint_of(values[0]), start_.first));
     if (carrier->storage) {
       carrier->storage->may_alias =
           std::any_of(values.begin(), values.end(), [&](const Sym& value) {
@@ -544,9 +542,10 @@ HeapImage::HeapImage(const Frame& innermost) {
 void HeapImage::check_unchanged() const {
   for (const auto& [value, image] : objects_) {
     if (image_of(value) != image)
-      refuse_loop(fmt::format("a {} changes in a loop or branch that the program "
-                                             "itself runs",
-                                             type_name(value)));
+      refuse_loop(
+          fmt::format("a {} changes in a loop or branch that the program "
+                      "itself runs",
+                      type_name(value)));
   }
 }
 

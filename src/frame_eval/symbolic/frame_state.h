@@ -50,8 +50,8 @@ NodeId number_node(Tracer& tracer, const Sym& value, DType dtype);
 // One state variable.
 struct Carrier {
   StateType type;
-  NodeId buffer = kNoNode;  // kScalar, kArray: its Empty node
-  SizeExpr symbol;          // kInt
+  NodeId buffer = kNoNode;           // kScalar, kArray: its Empty node
+  SizeExpr symbol;                   // kInt
   std::shared_ptr<Storage> storage;  // kArray
 };
 // Its memory is made before `before`; kNoNode: here.
@@ -66,7 +66,7 @@ void store_carriers(Tracer& tracer, const std::vector<std::pair<const Carrier*, 
 
 // Things that were there before the region began: nodes and symbols made later belong to it.
 struct RegionStart {
-  NodeId first{};       // its first node
+  NodeId first{};  // its first node
   size_t symbols = 0;
   bool contains(const Tracer& tracer, const Sym& value) const;
 };
