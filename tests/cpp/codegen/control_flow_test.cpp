@@ -232,9 +232,9 @@ symbols: s0 = dim(0, 0) ~8, s1 = run ~0, s2 = run ~0, s3 = run ~1
 %14: py.i64 = size_value() {value=s2 + s3}
 %15: f64[] = view(%0) {map=[s2]}
 %16: py.f64 = constant() {value=1.5}
-%17: effect = assign(%13, %14) {symbols=[s2, s3]}
-%18: b8() = greater(%15, %16)
-%19: effect = if(%18)
+%17: b8() = greater(%15, %16)
+%18: effect = assign(%13, %14) {symbols=[s2, s3]}
+%19: effect = if(%17)
 %20: effect = continue(%6)
 %21: effect = end(%19)
 %22: i64[] = add(%1, %4)
