@@ -5,7 +5,6 @@
 #include "numlift/frame_eval/resume_code.h"
 #include "numlift/graph/scalar.h"
 #include "numlift/support/log.h"
-#include "numlift/support/options.h"
 #include "symbolic/limits.h"
 #include "symbolic/pure.h"
 #include "symbolic/raising.h"
@@ -105,7 +104,7 @@ bool Regions::wants_while(const Frame& frame, size_t head) const {
 
 void Regions::want_while(const Frame& frame, size_t head) {
   const LoopFacts::Place place{frame.bytecode.get(), head};
-  if (!options().capture_loops || frame.is_polyfill || is_generator(frame) || is_refused(place) ||
+  if (!facts_.may_capture || frame.is_polyfill || is_generator(frame) || is_refused(place) ||
       facts_.wanted.contains(place) || !begins_while_loop(*frame.bytecode, head))
     return;
   facts_.wanted[place] = true;
@@ -220,7 +219,7 @@ void Regions::leave(Frame& frame, const Sym& returned) {
 }
 
 bool Regions::may_branch(const Frame& frame, size_t if_true, size_t if_false) {
-  if (!options().capture_loops) return false;
+  if (!facts_.may_capture) return false;
   if (interpreter_.tracer.in_region()) return true;
   if (frame.is_polyfill || is_generator(frame)) return false;
   // The test before the first iteration.
@@ -573,7 +572,7 @@ void Regions::capture(Frame& frame, size_t head, const std::optional<SizeExpr>& 
 
 bool Regions::capture_for(Frame& frame, const Instruction& instruction) {
   const size_t head = frame.next - 1;
-  if (!options().capture_loops || frame.is_polyfill || is_generator(frame) ||
+  if (!facts_.may_capture || frame.is_polyfill || is_generator(frame) ||
       frame.trips.contains(frame.next) || is_refused({frame.bytecode.get(), head}))
     return false;
   const auto iterator = std::static_pointer_cast<IteratorValue>(frame.peek());

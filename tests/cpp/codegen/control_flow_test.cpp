@@ -233,16 +233,17 @@ symbols: s0 = dim(0, 0) ~8, s1 = run ~0, s2 = run ~0, s3 = run ~1
 %15: f64[] = view(%0) {map=[s2]}
 %16: py.f64 = constant() {value=1.5}
 %17: b8() = greater(%15, %16)
-%18: effect = assign(%13, %14) {symbols=[s2, s3]}
-%19: effect = if(%17)
+%18: effect = if(%17)
+%19: effect = assign(%13, %14) {symbols=[s2, s3]}
 %20: effect = continue(%6)
-%21: effect = end(%19)
+%21: effect = end(%18)
 %22: i64[] = add(%1, %4)
 %23: i64[] = store(%1, %22)
-%24: effect = end(%6)
-%25: i64() = positive(%23)
-%26: py.i64 = size_value() {value=s2}
-return %25, %26
+%24: effect = assign(%13, %14) {symbols=[s2, s3]}
+%25: effect = end(%6)
+%26: i64() = positive(%23)
+%27: py.i64 = size_value() {value=s2}
+return %26, %27
 )");
   for (int64_t n : {0, 1, 2, 9, 50}) expect_like_evaluator(inputs({n}, 3));
   const TestInputs given = inputs({30});
