@@ -40,6 +40,7 @@ def main():
     parser.add_argument("--quick", action="store_true", help="fewer repetitions")
     parser.add_argument("--only", metavar="NAME,...", type=names, help="of the programs, these")
     parser.add_argument("--size", metavar="SIZE,...", type=names, help="of the programs: small, middle, large")
+    parser.add_argument("--peers", metavar="PEER,...", type=names, help="of the programs' peers, these; 'none': NumPy alone")
     parser.add_argument("--json", metavar="FILE", help="write the figures there too")
     options = parser.parse_args()
     unknown = set(options.groups) - set(GROUPS)
@@ -51,7 +52,7 @@ def main():
     results, missed = {}, []
     for group in options.groups or GROUPS:
         module = importlib.import_module(f"bench.{group}")
-        chosen = {"only": options.only, "sizes": options.size} if group == "programs" else {}
+        chosen = {"only": options.only, "sizes": options.size, "chosen_peers": options.peers} if group == "programs" else {}
         rows = results[group] = []
         print(f"{group}")
         for row in module.run(options.quick, **chosen):  # a long group gives its rows one by one

@@ -1,6 +1,6 @@
 """Whole programs as scientists write them: numlift against NumPy, numba, jax and, for some, C.
 
-    python -m bench programs [--quick] [--only NAME,...] [--size SIZE,...]
+    python -m bench programs [--quick] [--only NAME,...] [--size SIZE,...] [--peers PEER,...]
 
 Each program is a plain NumPy function in one of the modules of this package, with arguments in three sizes.
 It is checked and timed in a process of its own, where the implementations take turns on fresh copies of
@@ -119,15 +119,17 @@ def best_peer(row):
     return min(values, default=None)
 
 
-def run(quick, only=None, sizes=None):
+def run(quick, only=None, sizes=None, chosen_peers=None):
     """The rows, one by one."""
     programs = all_programs()
-    unknown = set(only or ()) - set(programs) | set(sizes or ()) - set(SIZES)
+    unknown = (set(only or ()) - set(programs) | set(sizes or ()) - set(SIZES)
+               | set(chosen_peers or ()) - {"none", *peers.NAMES})
     if unknown:
-        raise SystemExit(f"there is no program or size {sorted(unknown)[0]!r}")
+        raise SystemExit(f"there is no program, size or peer {sorted(unknown)[0]!r}")
     timed = [size for size in SIZES if size in (sizes or (["middle"] if quick else SIZES))]
     checked = [size for size in SIZES if size in timed or not quick or size == "small"]
-    names = [name for name in peers.NAMES if not (quick and name == "numba parallel")]
+    names = chosen_peers or [name for name in peers.NAMES if not (quick and name == "numba parallel")]
+    names = [name for name in names if name != "none"]
     names = [name for name in names if name not in _MODULES or importlib.util.find_spec(_MODULES[name])]
     for name in only or programs:
         _progress(name)
@@ -143,7 +145,7 @@ def _progress(name):
 
 
 def _geometric_mean(values):
-    return f"{math.exp(statistics.fmean(map(math.log, values))):.2f}x ({len(values)})" if values else "none"
+    return f"{math.exp(statistics.fmean(map(math.log, values))):.3g}x ({len(values)})" if values else "none"
 
 
 def _names(rows):

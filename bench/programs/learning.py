@@ -197,7 +197,7 @@ PROGRAMS = [
                                                                 rng.random(d), c, rounds),
             (40, 5, 2, 10), (2_000, 120, 5, 60), (10_000, 400, 8, 100), rtol=1e-6),
     Program(logistic_regression, labelled, (40, 4, 10), (10_000, 20, 60), (60_000, 30, 60), rtol=1e-8),
-    Program(mlp_forward, of_mlp, (8, 12, 16, 10, 5), (256, 784, 512, 256, 10), (2_048, 784, 1_024, 512, 10), **FLOAT32),
+    Program(mlp_forward, of_mlp, (8, 12, 16, 10, 5), (512, 784, 512, 256, 10), (2_048, 784, 1_024, 512, 10), **FLOAT32),
     Program(lenet, of_lenet, (2, 16, 2, 3, 8), (8, 28, 6, 16, 120), (64, 28, 6, 16, 120), **FLOAT32),
     Program(resnet_block, of_block, (2, 5, 8, 4), (8, 28, 64, 16), (16, 56, 128, 32), **FLOAT32),
     Program(softmax, lambda rng, *shape: single(rng, shape), (2, 3, 16), (16, 64, 1_024), (64, 128, 2_048), **FLOAT32),

@@ -212,8 +212,8 @@ def curve(rng, n, points):
 
 PROGRAMS = [
     Program(n_body, bodies, (5, 20), (20, 250), (15, 700), changes=("position", "velocity")),
-    Program(mandelbrot_masks, picture, (20, 10), (200, 60), (600, 100)),
-    Program(mandelbrot_shrinking, picture, (20, 10), (250, 100), (1_000, 200)),
+    Program(mandelbrot_masks, picture, (20, 10), (200, 60), (600, 100), peers_differ=0.01),
+    Program(mandelbrot_shrinking, picture, (20, 10), (250, 100), (1_000, 200), peers_differ=0.01),
     Program(stockham_fft, lambda rng, power: (rng.normal(size=2**power) + 1j * rng.normal(size=2**power),),
             (6,), (17,), (20,), rtol=1e-8, atol=1e-9),
     Program(contour_integral,

@@ -52,7 +52,7 @@ def peer_difference(program, peer, expected, args, result):
     if len(ours) != len(theirs):
         return f"{len(theirs)} arrays instead of {len(ours)}"
     rtol, atol = max(program.rtol, PEER_RTOL), max(program.atol, PEER_ATOL)
-    found = (difference_of_values(a, b, rtol, atol) for a, b in zip(ours, theirs))
+    found = (difference_of_values(a, b, rtol, atol, program.peers_differ) for a, b in zip(ours, theirs))
     return next((text for text in found if text), None)
 
 

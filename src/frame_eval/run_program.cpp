@@ -83,6 +83,7 @@ ProgramHost::ProgramHost(const codegen::Program& program, codegen::ProgramFuncti
       case Buffer::Kind::kTemp:
         plan.slot = buffer.slot;
         temp_buffers_.push_back(b);
+        if (buffer.moves) moving_temps_.push_back(b);
         break;
       case Buffer::Kind::kExtern:
         if (program.graph.node(buffer.node).type.value_kind != ValueKind::kArray) {
@@ -262,6 +263,14 @@ Outcome ProgramHost::run_direct(PyObject* const* slots, int64_t* symbols, PyObje
   }
 }
 
+codegen::ExitCode ProgramHost::execute(codegen::ProgramFunction function,
+                                       codegen::ProgramFrame* native, RunFrame* frame) const {
+  const auto exit = static_cast<codegen::ExitCode>(function(native));
+  // Each slot has one owner, whose memory it holds.
+  for (uint32_t b : moving_temps_) frame->temps[buffers_[b].slot] = frame->buffers[b];
+  return exit;
+}
+
 codegen::ProgramFunction ProgramHost::precise_function() const {
   const std::lock_guard<std::mutex> lock(precise_->mutex);
   if (precise_->code == nullptr)
@@ -419,10 +428,10 @@ Outcome ProgramHost::run(const guards::CallInputs& call, PyObject* const* slots,
     if (!prepare(&frame)) return Outcome::kRestart;
     save_undo_inputs(&frame);
     codegen::ProgramFrame native{symbols, frame.buffers, frame.scalars, &frame, &kHostCallbacks};
-    auto exit = static_cast<codegen::ExitCode>(function_(&native));
+    codegen::ExitCode exit = execute(function_, &native, &frame);
     if (exit == codegen::ExitCode::kSuspicious) {
       frame.restore();
-      exit = static_cast<codegen::ExitCode>(precise_function()(&native));
+      exit = execute(precise_function(), &native, &frame);
     }
     if (frame.failure) std::rethrow_exception(frame.failure);
     if (exit == codegen::ExitCode::kRestart) {

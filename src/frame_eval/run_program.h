@@ -83,6 +83,8 @@ class ProgramHost {
 
   // Once the usual code has met something odd.
   codegen::ProgramFunction precise_function() const;
+  codegen::ExitCode execute(codegen::ProgramFunction function, codegen::ProgramFrame* native,
+                            struct RunFrame* frame) const;
 
   FrameLayout layout() const;
   // False: restart.
@@ -117,6 +119,7 @@ class ProgramHost {
   std::vector<uint32_t> owned_arrays_, early_arrays_;  // kArray: all; allocated before the run
   std::vector<guards::CompiledSize> temp_bytes_;
   std::vector<uint32_t> temp_buffers_;
+  std::vector<uint32_t> moving_temps_;  // buffers: see Buffer::moves
   std::vector<ViewPlan> outputs_;
   std::vector<ExternPlan> externs_;   // by step (empty recipes for other steps)
   std::vector<NodeId> object_items_;  // extern items that are opaque objects

@@ -210,8 +210,8 @@ namespace {
 uint8_t possible_on_integers(Op op, const Type& result) {
   if (wraps_silently_on_arrays(op)) {
     // NumPy's scalars warn, Python's ints do not wrap.
-    const bool scalar = result.value_kind == ValueKind::kNumpyScalar ||
-                        result.value_kind == ValueKind::kPyScalar;
+    const bool scalar =
+        result.value_kind == ValueKind::kNumpyScalar || result.value_kind == ValueKind::kPyScalar;
     return scalar && is_integer(result.dtype) ? kFpOver : kFpNone;
   }
   if (op == Op::kFloorDivide) return kFpDivide | kFpOver;

@@ -264,9 +264,8 @@ class Parser {
     Symbol symbol;
     const std::string_view word = in->word();
     bool known = false;
-    for (SymbolKind kind :
-         {SymbolKind::kDim, SymbolKind::kStride, SymbolKind::kInt, SymbolKind::kExternDim,
-          SymbolKind::kRun}) {
+    for (SymbolKind kind : {SymbolKind::kDim, SymbolKind::kStride, SymbolKind::kInt,
+                            SymbolKind::kExternDim, SymbolKind::kRun}) {
       if (symbol_word(kind) != word) continue;
       symbol.kind = kind;
       known = true;

@@ -125,8 +125,7 @@ uint32_t input_count(const Graph& graph) {
     }
   }
   for (const Symbol& symbol : graph.symbols) {
-    const bool of_input =
-        symbol.kind != SymbolKind::kExternDim && symbol.kind != SymbolKind::kRun;
+    const bool of_input = symbol.kind != SymbolKind::kExternDim && symbol.kind != SymbolKind::kRun;
     if (of_input) count = std::max(count, symbol.input + 1);
   }
   return count;

@@ -46,6 +46,7 @@ struct Buffer {
   SizeExpr bytes;           // kTemp, kPrivate
   bool stored_to = false;   // kInput: the program writes it
   bool needs_undo = false;  // ... and may restart after it has
+  bool moves = false;       // swaps memory with others (SwapStep): a kTemp has its slot for itself
 };
 
 // How the host makes the Python object for a graph value (an output or an extern operand).
@@ -134,9 +135,14 @@ struct AssignStep {
 struct CheckStep {
   BufferId condition{};
 };
+// In place of a copy from one to the other, whose old contents nobody reads any more: both change
+// their memory, which is of one size. The host finds the new addresses in the frame.
+struct SwapStep {
+  BufferId first{}, second{};
+};
 
 using Step = std::variant<NestStep, ExternStep, NumpyLoopStep, AllocateStep, LoopStep, IfStep,
-                          ElseStep, BlockStep, EndStep, JumpStep, AssignStep, CheckStep>;
+                          ElseStep, BlockStep, EndStep, JumpStep, AssignStep, CheckStep, SwapStep>;
 
 struct Program {
   Graph graph;                  // after the passes

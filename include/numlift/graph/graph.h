@@ -10,13 +10,14 @@
 //    at that point of the order may be read or stored to;
 //  - a node that checks nothing and has no effect may be moved, merged or dropped.
 //
-// Regions: control flow is structured and lies in the list of nodes itself. loop, block and if begin
-// a region, end closes it, else parts the two arms of an if; regions nest.
+// Regions: control flow is structured and lies in the list of nodes itself. loop, block and if
+// begin a region, end closes it, else parts the two arms of an if; regions nest.
 //  - A node inside a region may be used up to the end of that region (of an arm: of that arm) only.
 //    What is to be seen outside goes through memory: state that lives across iterations or paths is
 //    a buffer (of rank 0 for scalars) that is born before the region and stored to inside.
 //  - Integers that sizes and indices are made of can be symbols instead (SymbolKind::kRun): loop
-//    counters, and what assign() sets. A symbol keeps its value while anything made with it is used.
+//    counters, and what assign() sets. A symbol keeps its value while anything made with it is
+//    used.
 //  - Where paths meet (the begin and the end of a loop, else, the end of an if or block), each
 //    buffer that was stored to on one of the paths gets a merge() before it is read or stored to.
 #pragma once
@@ -125,8 +126,8 @@ struct ExternItemAttr {
   bool operator==(const ExternItemAttr&) const = default;
 };
 
-// Loop. Without trips: until a break. `counter` counts the iterations from 0 on; trips are evaluated
-// once, before the first.
+// Loop. Without trips: until a break. `counter` counts the iterations from 0 on; trips are
+// evaluated once, before the first.
 struct RegionAttr {
   SymbolId counter{};
   std::optional<SizeExpr> trips;

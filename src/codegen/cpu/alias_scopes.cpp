@@ -19,11 +19,20 @@ AliasScopes::AliasScopes(const Program& program, llvm::LLVMContext& context)
   std::vector<llvm::Metadata*> scopes{builder.createAnonymousAliasScope(domain)};
   std::vector<size_t> scope_of(program.buffers.size(), kNoScope);
   std::unordered_map<uint32_t, size_t> by_slot;
+  size_t moving = kNoScope;  // what has swapped memory is one thing, at different times
   for (size_t i = 0; i < program.buffers.size(); ++i) {
     const Buffer& buffer = program.buffers[i];
     const bool is_own = buffer.kind == Buffer::Kind::kInput ||
                         buffer.kind == Buffer::Kind::kArray || buffer.kind == Buffer::Kind::kScalar;
     if (!is_own && buffer.kind != Buffer::Kind::kTemp) continue;
+    if (buffer.moves) {
+      if (moving == kNoScope) {
+        moving = scopes.size();
+        scopes.push_back(builder.createAnonymousAliasScope(domain));
+      }
+      scope_of[i] = moving;
+      continue;
+    }
     if (buffer.kind == Buffer::Kind::kTemp) {
       const auto [known, is_new] = by_slot.emplace(buffer.slot, scopes.size());
       scope_of[i] = known->second;

@@ -12,8 +12,9 @@ namespace numlift::codegen::cpu {
 
 namespace {
 
-// Iterations of scalar code before the first look at the clock: some microseconds.
-constexpr int64_t kFirstScalarChunk = 1024;
+// Iterations before the first look at the clock: of scalar code some microseconds; of a loop inside
+// a loop, which is begun often, a millisecond or so.
+constexpr int64_t kFirstScalarChunk = 1024, kFirstInnerChunk = int64_t{1} << 20;
 
 }  // namespace
 
@@ -101,17 +102,22 @@ void FlowEmitter::emit(const LoopStep& step) {
     f_.checks().sum_up_in(sum_, hidden_zero_);
   }
   llvm::Value* trips = step.trips ? f_.size(*step.trips) : nullptr;
-  const bool is_chunked =
-      step.polls && trips != nullptr &&
+  const bool is_scalar =
       std::find(scalar_loops_.begin(), scalar_loops_.end(), step.node) != scalar_loops_.end();
+  const int64_t first = step.polls ? kFirstScalarChunk : kFirstInnerChunk;
+  const bool is_short = step.trips && step.trips->constant().value_or(first + 1) <= first;
+  const bool is_chunked = trips != nullptr && is_scalar && !is_short;
   Region region;
   region.node = step.node;
   region.index = make_slot(0);
-  region.polls = step.polls && !is_chunked;
+  // An inner loop that has trips and is not scalar does so much in each that the outer one is
+  // enough.
+  if (!is_chunked && (step.polls || trips == nullptr))
+    region.polls_left = make_slot(step.polls ? 1 : kFirstInnerChunk);
   region.next = new_block("loop.next");
   region.done = new_block("loop.done");
   b_.CreateStore(b_.getInt64(0), region.index);
-  llvm::Value* end = is_chunked ? begin_chunks(region, trips) : trips;
+  llvm::Value* end = is_chunked ? begin_chunks(region, trips, first) : trips;
   region.head = new_block("loop");
   auto* body = new_block("loop.body");
   b_.CreateBr(region.head);
@@ -128,10 +134,9 @@ void FlowEmitter::emit(const LoopStep& step) {
 
 // A loop around the loop looks at the clock: LLVM can do more with one that does not. The end of a
 // chunk of iterations; the builder stands where it begins.
-llvm::Value* FlowEmitter::begin_chunks(Region& region, llvm::Value* trips) {
-  prepare_polls();
+llvm::Value* FlowEmitter::begin_chunks(Region& region, llvm::Value* trips, int64_t first) {
   llvm::AllocaInst* count = make_slot(0);
-  b_.CreateStore(b_.getInt64(kFirstScalarChunk), count);
+  b_.CreateStore(b_.getInt64(static_cast<uint64_t>(first)), count);
   auto* chunks = new_block("chunks");
   auto* chunk = new_block("chunk");
   auto* look = new_block("chunk.poll");
@@ -182,7 +187,7 @@ void FlowEmitter::emit(const EndStep&) {
   if (region.head != nullptr) {
     b_.CreateBr(region.next);
     b_.SetInsertPoint(region.next);
-    if (region.polls) emit_poll();
+    if (region.polls_left != nullptr) emit_poll(region.polls_left);
     llvm::Value* index = b_.CreateLoad(b_.getInt64Ty(), region.index);
     b_.CreateStore(b_.CreateNSWAdd(index, b_.getInt64(1)), region.index);
     b_.CreateBr(region.head);
@@ -246,19 +251,15 @@ void FlowEmitter::set_symbol(SymbolId id, llvm::Value* value) {
   b_.CreateStore(value, b_.CreateConstGEP1_64(b_.getInt64Ty(), f_.frame_field(0), index));
 }
 
-void FlowEmitter::prepare_polls() {
-  if (polls_left_ != nullptr) return;
-  polls_left_ = make_slot(1);
-  poll_state_ = entry_alloca(b_, b_.getInt8Ty(), sizeof(PollState));
-  poll_state_->setAlignment(llvm::Align(alignof(PollState)));
-  llvm::IRBuilder<> at(poll_state_->getNextNode());
-  at.CreateMemSet(poll_state_, at.getInt8(0), sizeof(PollState), llvm::Align(8));
-}
-
 llvm::Value* FlowEmitter::look_at_clock() {
+  // Each loop has a pace of its own.
+  llvm::AllocaInst* state = entry_alloca(b_, b_.getInt8Ty(), sizeof(PollState));
+  state->setAlignment(llvm::Align(alignof(PollState)));
+  llvm::IRBuilder<> at(state->getNextNode());
+  at.CreateMemSet(state, at.getInt8(0), sizeof(PollState), llvm::Align(alignof(PollState)));
   llvm::Type* pointer = b_.getPtrTy();
   llvm::Value* next = b_.CreateCall(f_.runtime("numlift_poll", b_.getInt64Ty(), {pointer, pointer}),
-                                    {f_.frame(), poll_state_});
+                                    {f_.frame(), state});
   auto* go_on = new_block("poll.again");
   b_.CreateCondBr(b_.CreateICmpSLE(next, b_.getInt64(0)), interrupted_, go_on,
                   llvm::MDBuilder(b_.getContext()).createBranchWeights(1, 1000));
@@ -267,16 +268,15 @@ llvm::Value* FlowEmitter::look_at_clock() {
   return next;
 }
 
-void FlowEmitter::emit_poll() {
-  prepare_polls();
+void FlowEmitter::emit_poll(llvm::AllocaInst* polls_left) {
   auto* look = new_block("poll");
   auto* go_on = new_block("poll.done");
-  llvm::Value* left = b_.CreateNSWSub(b_.CreateLoad(b_.getInt64Ty(), polls_left_), b_.getInt64(1));
-  b_.CreateStore(left, polls_left_);
+  llvm::Value* left = b_.CreateNSWSub(b_.CreateLoad(b_.getInt64Ty(), polls_left), b_.getInt64(1));
+  b_.CreateStore(left, polls_left);
   b_.CreateCondBr(b_.CreateICmpSLE(left, b_.getInt64(0)), look, go_on,
                   llvm::MDBuilder(b_.getContext()).createBranchWeights(1, 1000));
   b_.SetInsertPoint(look);
-  b_.CreateStore(look_at_clock(), polls_left_);
+  b_.CreateStore(look_at_clock(), polls_left);
   b_.CreateBr(go_on);
   b_.SetInsertPoint(go_on);
 }

@@ -33,24 +33,23 @@ class FlowEmitter {
  private:
   struct Region {
     NodeId node = kNoNode;
-    llvm::BasicBlock* done = nullptr;   // behind its end
-    llvm::BasicBlock* other = nullptr;  // if: the other arm, until it begins
-    llvm::BasicBlock* head = nullptr;   // loop
-    llvm::BasicBlock* next = nullptr;   // loop: on to the next iteration
-    llvm::BasicBlock* pause = nullptr;  // loop in chunks: a chunk is done
-    llvm::AllocaInst* index = nullptr;  // loop
-    bool polls = false;                 // at its back edge
+    llvm::BasicBlock* done = nullptr;        // behind its end
+    llvm::BasicBlock* other = nullptr;       // if: the other arm, until it begins
+    llvm::BasicBlock* head = nullptr;        // loop
+    llvm::BasicBlock* next = nullptr;        // loop: on to the next iteration
+    llvm::BasicBlock* pause = nullptr;       // loop in chunks: a chunk is done
+    llvm::AllocaInst* index = nullptr;       // loop
+    llvm::AllocaInst* polls_left = nullptr;  // loop: back edges until the next look at the clock
   };
 
   llvm::BasicBlock* new_block(const char* name);
   llvm::Value* load_scalar(BufferId id, DType dtype);
   void set_symbol(SymbolId id, llvm::Value* value);
-  llvm::Value* begin_chunks(Region& region, llvm::Value* trips);
+  llvm::Value* begin_chunks(Region& region, llvm::Value* trips, int64_t first);
   void find_scalar_loops();
-  void prepare_polls();
   // Looks at the clock: the number of back edges until the next look.
   llvm::Value* look_at_clock();
-  void emit_poll();
+  void emit_poll(llvm::AllocaInst* polls_left);
   // Leaves when a value of the present loop was not finite.
   void leave_if_suspicious();
 
@@ -64,9 +63,7 @@ class FlowEmitter {
   llvm::AllocaInst* sum_ = nullptr;  // of what scalar code in loops tests
   llvm::Value* hidden_zero_ = nullptr;
   int loop_depth_ = 0;
-  std::vector<NodeId> scalar_loops_;        // that hold nothing but scalar code
-  llvm::AllocaInst* polls_left_ = nullptr;  // back edges until the next look at the clock
-  llvm::AllocaInst* poll_state_ = nullptr;
+  std::vector<NodeId> scalar_loops_;  // that hold nothing but scalar code
 };
 
 }  // namespace numlift::codegen::cpu

@@ -51,7 +51,10 @@ FunctionEmitter::FunctionEmitter(const Program& program, llvm::Module& module,
       ops_(body_, checks_),
       fields_(5, nullptr) {
   entry_.CreateStore(entry_.getInt32(0), restart_slot_);
-  if (is_program) aliases_.emplace(program, module.getContext());
+  const bool has_loops =
+      std::any_of(program.steps.begin(), program.steps.end(),
+                  [](const Step& step) { return std::holds_alternative<LoopStep>(step); });
+  if (is_program && has_loops) aliases_.emplace(program, module.getContext());
 }
 
 llvm::Value* FunctionEmitter::frame_field(unsigned index) {
@@ -80,8 +83,9 @@ bool FunctionEmitter::is_changing(const SizeExpr& expr) const {
 
 bool FunctionEmitter::is_changing(BufferId id) const {
   const auto index = static_cast<size_t>(id);
-  return is_program_ && (program_.buffers[index].kind == Buffer::Kind::kExtern ||
-                         (index < program_.allocate_late.size() && program_.allocate_late[index]));
+  return is_program_ &&
+         (program_.buffers[index].kind == Buffer::Kind::kExtern || program_.buffers[index].moves ||
+          (index < program_.allocate_late.size() && program_.allocate_late[index]));
 }
 
 llvm::AllocaInst* FunctionEmitter::symbol_slot(SymbolId id) {
@@ -191,6 +195,13 @@ llvm::Value* FunctionEmitter::buffer(BufferId id) {
   }
   buffers.emplace(index, pointer);
   return pointer;
+}
+
+void FunctionEmitter::set_buffer(BufferId id, llvm::Value* address) {
+  llvm::StoreInst* store = body_.CreateStore(
+      address,
+      body_.CreateConstGEP1_32(body_.getPtrTy(), frame_field(1), static_cast<uint32_t>(id)));
+  if (aliases_) aliases_->tag_frame(store);
 }
 
 llvm::Value* FunctionEmitter::private_buffer(const Buffer& buffer) {

@@ -41,6 +41,8 @@ class FunctionEmitter {
 
   llvm::Value* size(const SizeExpr& expr);  // i64
   llvm::Value* buffer(BufferId id);         // address of element 0
+  // From the next step on.
+  void set_buffer(BufferId id, llvm::Value* address);
   LaneValue scalar_input(uint32_t input, DType dtype);
   llvm::Value* frame_field(unsigned index);  // a pointer of ProgramFrame
   // Says of a load or store of the buffer's elements which other memory it cannot meet.

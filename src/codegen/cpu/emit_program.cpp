@@ -57,6 +57,7 @@ class ProgramEmitter {
   void emit_step(const ExternStep& step, uint32_t index);
   void emit_step(const NumpyLoopStep& step, uint32_t index);
   void emit_step(const AllocateStep& step, uint32_t index);
+  void emit_step(const SwapStep& step, uint32_t index);
   template <class ControlStep>
   void emit_step(const ControlStep& step, uint32_t) {
     flow_.emit(step);
@@ -148,6 +149,13 @@ void ProgramEmitter::emit_step(const AllocateStep& step, uint32_t) {
     restart_unless_zero(call_host(4, {number, bytes}));
     b_.CreateStore(bytes, room);
   });
+}
+
+void ProgramEmitter::emit_step(const SwapStep& step, uint32_t) {
+  llvm::Value* first = f_.buffer(step.first);
+  llvm::Value* second = f_.buffer(step.second);
+  f_.set_buffer(step.first, second);
+  f_.set_buffer(step.second, first);
 }
 
 llvm::Value* ProgramEmitter::host_symbol(const std::string& name, void* address) {

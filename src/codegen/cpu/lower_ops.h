@@ -20,7 +20,7 @@ class OpEmitter {
   OpEmitter(llvm::IRBuilder<>& builder, FpChecks& checks) : b_(builder), checks_(checks) {}
 
   // loop_dtype: dtype of the operands (of the selected values for Select). fp_checks matters to
-  // integer division here; the caller hands floating results to FpChecks::watch.
+  // integers here; the caller hands floating results to FpChecks::watch.
   LaneValue emit(Op op, DType loop_dtype, DType declared, uint8_t fp_checks,
                  std::span<const LaneValue> operands);
   LaneValue emit_cast(DType from, DType to, LaneValue value);
@@ -31,6 +31,7 @@ class OpEmitter {
   llvm::Value* emit_integer(Op op, DType dtype, uint8_t fp_checks, Operands x);
   llvm::Value* emit_integer_division(Op op, bool is_signed, uint8_t fp_checks, llvm::Value* a,
                                      llvm::Value* b);
+  void check_overflow(Op op, bool is_signed, llvm::Value* a, llvm::Value* b);
   llvm::Value* emit_integer_power(bool is_signed, llvm::Value* base, llvm::Value* exponent);
   llvm::Value* emit_shift(Op op, bool is_signed, llvm::Value* a, llvm::Value* b);
   llvm::Value* emit_float(Op op, DType dtype, Operands x);

@@ -1,4 +1,5 @@
-// Integers wrap around; bools know only "or" and "and".
+// Integers wrap around, other than Python's and NumPy's scalars, which ask for kFpOver; bools know
+// only "or" and "and".
 #include <llvm/IR/Intrinsics.h>
 
 #include "lower_ops.h"
@@ -33,6 +34,7 @@ llvm::Value* OpEmitter::emit_integer(Op op, DType dtype, uint8_t fp_checks, Oper
   const bool is_signed = kind_of(dtype) == DTypeKind::kSigned;
   llvm::Value* a = x[0].re;
   llvm::Value* b = x.size() > 1 ? x[1].re : nullptr;
+  if (fp_checks & kFpOver) check_overflow(op, is_signed, a, b);
   switch (op) {
     case Op::kAdd:
       return b_.CreateAdd(a, b);
@@ -91,6 +93,40 @@ llvm::Value* OpEmitter::emit_integer(Op op, DType dtype, uint8_t fp_checks, Oper
     default:
       NUMLIFT_UNREACHABLE();
   }
+}
+
+// The bare sum, difference or product that is computed next to this is merged with it by LLVM.
+void OpEmitter::check_overflow(Op op, bool is_signed, llvm::Value* a, llvm::Value* b) {
+  llvm::Intrinsic::ID intrinsic = llvm::Intrinsic::not_intrinsic;
+  switch (op) {
+    case Op::kAdd:
+      intrinsic =
+          is_signed ? llvm::Intrinsic::sadd_with_overflow : llvm::Intrinsic::uadd_with_overflow;
+      break;
+    case Op::kNegative:
+    case Op::kSubtract:
+      intrinsic =
+          is_signed ? llvm::Intrinsic::ssub_with_overflow : llvm::Intrinsic::usub_with_overflow;
+      break;
+    case Op::kMultiply:
+      intrinsic =
+          is_signed ? llvm::Intrinsic::smul_with_overflow : llvm::Intrinsic::umul_with_overflow;
+      break;
+    case Op::kAbsolute: {
+      const unsigned bits = a->getType()->getScalarSizeInBits();
+      if (is_signed)
+        checks_.must_restart(b_.CreateICmpEQ(
+            a, llvm::ConstantInt::get(a->getType(), llvm::APInt::getSignedMinValue(bits))));
+      return;
+    }
+    default:
+      return;
+  }
+  if (op == Op::kNegative) {
+    b = a;
+    a = integer(b, 0);
+  }
+  checks_.must_restart(b_.CreateExtractValue(b_.CreateBinaryIntrinsic(intrinsic, a, b), 1));
 }
 
 // Distances of the width or more (negative ones among them) shift everything out.

@@ -25,6 +25,8 @@ void make_private(Plan* plan, const std::vector<Task>& tasks, std::vector<RawSte
 void drop_unused_buffers(Program* program);
 void make_local(Program* program);
 void add_late_allocations(Program* program, const Regions& regions);
+// Copies of whole buffers inside loops, of which the source is not read again, become swaps.
+void swap_for_copies(Program* program, const Regions& regions);
 void assign_temp_slots(Program* program, const Regions& regions);
 
 inline bool mentions_buffer(const ValueRef& value) {
@@ -58,6 +60,9 @@ void for_each_buffer(Step* step, Visit visit) {
     for (AssignStep::Assignment& assignment : assign_step->assignments) {
       if (assignment.buffer) visit(*assignment.buffer);
     }
+  } else if (auto* swap_step = std::get_if<SwapStep>(step)) {
+    visit(swap_step->first);
+    visit(swap_step->second);
   }
 }
 

@@ -217,6 +217,8 @@ std::string step_text(const Program& program, const Step& step) {
   if (const auto* jump = std::get_if<JumpStep>(&step))
     return fmt::format("{} %{}\n", jump->again ? "continue" : "break", index_of(jump->target));
   if (const auto* assign = std::get_if<AssignStep>(&step)) return assign_text(*assign);
+  if (const auto* swap = std::get_if<SwapStep>(&step))
+    return fmt::format("swap {}, {}\n", name(swap->first), name(swap->second));
   if (const auto* check = std::get_if<CheckStep>(&step))
     return fmt::format("check {}\n", name(check->condition));
   if (const auto* call = std::get_if<ExternStep>(&step)) {

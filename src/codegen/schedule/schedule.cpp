@@ -181,6 +181,7 @@ Program schedule(Graph graph) {
   drop_unused_buffers(&program);
   make_local(&program);
   add_late_allocations(&program, plan.regions);
+  swap_for_copies(&program, plan.regions);
   assign_temp_slots(&program, plan.regions);
   find_restarts(&program);
   mark_polls(&program);

@@ -132,9 +132,10 @@ void assign_temp_slots(Program* program, const Regions& regions) {
       busy.pop_back();
     }
     const bool is_grown = program->allocate_late[i];
+    const bool is_alone = is_grown || buffer.moves;
     std::optional<uint32_t> found;
     auto [first, last] = free.equal_range(buffer.bytes.hash());
-    for (auto at = first; at != last && !found && !is_grown; ++at) {
+    for (auto at = first; at != last && !found && !is_alone; ++at) {
       if (!(program->temp_slot_bytes[at->second] == buffer.bytes)) continue;
       found = at->second;
       free.erase(at);
@@ -146,7 +147,7 @@ void assign_temp_slots(Program* program, const Regions& regions) {
       program->grown_slots.push_back(is_grown);
     }
     buffer.slot = *found;
-    if (is_grown) continue;
+    if (is_alone) continue;
     busy.emplace_back(lives[i].last, *found);
     std::push_heap(busy.begin(), busy.end(), later);
   }

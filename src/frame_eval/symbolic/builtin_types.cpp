@@ -24,8 +24,8 @@ Sym py_range(Interpreter& interpreter, const CallArguments& arguments) {
   read.expect(1, 3);
   // Iterated at once: its bounds need not be known.
   const Frame* frame = interpreter.current_frame();
-  const bool is_iterated =
-      frame != nullptr && !frame->is_polyfill && frame->bytecode->instructions[frame->next].op == Instr::kGetIter;
+  const bool is_iterated = frame != nullptr && !frame->is_polyfill &&
+                           frame->bytecode->instructions[frame->next].op == Instr::kGetIter;
   const auto is_int = [](const Sym& value) {
     return value->kind == SymKind::kSize ||
            (value->kind == SymKind::kScalar && is_integer(as<ScalarValue>(value).type.dtype)) ||

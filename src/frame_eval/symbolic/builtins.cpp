@@ -294,8 +294,8 @@ Sym py_extreme(Interpreter& interpreter, const CallArguments& arguments) {
       if (!interpreter.tracer.in_region()) return false;
       const bool is_own_key = best == best_key;
       best = select_number(interpreter.tracer, condition, items[i], best);
-      best_key = is_own_key ? best
-                            : select_number(interpreter.tracer, condition, item_key, best_key);
+      best_key =
+          is_own_key ? best : select_number(interpreter.tracer, condition, item_key, best_key);
       return true;
     });
     if (decided == true) {
@@ -433,6 +433,7 @@ Sym py_next(Interpreter& interpreter, const CallArguments& arguments) {
     if (read.count() == 2) return read[1];
     throw_error(PyExc_StopIteration, std::vector<Sym>{});
   }
+  if (is_no_iterator(read[0])) throw_break("would_raise", "next() of a coroutine");
   if (read[0]->kind != SymKind::kIterator) {
     const bool is_iterator =
         read[0]->kind == SymKind::kObject && PyIter_Check(object_of(read[0]).get());

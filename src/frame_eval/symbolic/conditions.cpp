@@ -21,8 +21,8 @@ std::optional<NodeId> run_time_truth(Interpreter& interpreter, const Sym& value)
   if (type.dtype == DType::kBool) return node;
   ScalarBits zero;
   zero.dtype = type.dtype;
-  const NodeId constant = tracer.append(Op::kConstant, {}, ConstantAttr{zero},
-                                        Type{type.value_kind, type.dtype, {}});
+  const NodeId constant =
+      tracer.append(Op::kConstant, {}, ConstantAttr{zero}, Type{type.value_kind, type.dtype, {}});
   return tracer.append(Op::kNotEqual, {node, constant}, NoAttr{}, py_scalar_type(DType::kBool));
 }
 
@@ -30,17 +30,16 @@ std::optional<bool> decide_or_branch(Interpreter& interpreter, const Sym& value,
                                      const std::function<bool(NodeId)>& branch) {
   Tracer& tracer = interpreter.tracer;
   if (value->kind == SymKind::kSize && tracer.is_run_time(as<SizeValue>(value).expr)) {
-    const auto always = tracer.holds_always(SizeGuard::Relation::kNotEqual,
-                                            as<SizeValue>(value).expr, 0,
-                                            "truth of an int at " + interpreter.location_text());
+    const auto always =
+        tracer.holds_always(SizeGuard::Relation::kNotEqual, as<SizeValue>(value).expr, 0,
+                            "truth of an int at " + interpreter.location_text());
     if (always) return *always;
     if (branch(*run_time_truth(interpreter, value))) return std::nullopt;
   }
   try {
     return truth(interpreter, value);
   } catch (const Break& reason) {
-    const bool needs_run =
-        reason.category == "generic_jump" || reason.category == "data_dependent";
+    const bool needs_run = reason.category == "generic_jump" || reason.category == "data_dependent";
     const auto condition = needs_run && value->kind == SymKind::kScalar
                                ? run_time_truth(interpreter, value)
                                : std::nullopt;

@@ -88,15 +88,37 @@ void check_keys(PyObject* dict) {
   }
 }
 
+// An object that is a key by its identity. What a call was given is another one in the next call,
+// and would be kept alive by the guard; classes, functions and what stands in global variables
+// last. `place`: where the key, or the dict that has it, is read from.
+bool is_lasting_key(BorrowedRef object, const Source* place) {
+  if (!compares_by_identity(object)) return false;
+  const bool is_of_python = PyType_HasFeature(object.type(), Py_TPFLAGS_HEAPTYPE);
+  if (PyType_Check(object.get()) || PyModule_Check(object.get()) ||
+      (PyCallable_Check(object.get()) && !is_of_python)) {
+    return true;
+  }
+  while (place != nullptr && place->parent) place = place->parent.get();
+  return place == nullptr || place->kind == Source::Kind::kGlobal ||
+         place->kind == Source::Kind::kConstant;
+}
+
 // As the dict was before the call.
 std::vector<std::pair<Sym, Sym>> outside_dict_items(Interpreter& interpreter, const Sym& dict) {
   PyObject* real = object_of(dict);
   check_size(PyDict_GET_SIZE(real), kMaxKeys, "dict");
   check_keys(real);
-  interpreter.guard_key_order(container_source(dict), real);
   std::vector<std::pair<Sym, Sym>> items;
   PyObject *key, *value;
   Py_ssize_t position = 0;
+  while (PyDict_Next(real, &position, &key, &value)) {
+    if (!is_pure(key) && !is_lasting_key(key, dict->source.get())) {
+      throw_break("unsupported_value",
+                  fmt::format("a dict with a {} as key", Py_TYPE(key)->tp_name));
+    }
+  }
+  interpreter.guard_key_order(container_source(dict), real);
+  position = 0;
   while (PyDict_Next(real, &position, &key, &value)) {
     items.emplace_back(interpreter.object(key),
                        interpreter.tracer.outside(Ref::create(value),
@@ -367,23 +389,6 @@ Sym sequence_item(Interpreter& interpreter, const Sym& container, const Sym& key
 
 // ---------------------------------------------------------------- dicts
 
-namespace {
-
-// An object that is a key by its identity. What a call was given is another one in the next call,
-// and would be kept alive by the guard; classes, functions and what stands in global variables
-// last.
-bool is_lasting_key(const Sym& key) {
-  PyObject* object = object_of(key);
-  if (!compares_by_identity(object)) return false;
-  if (PyType_Check(object) || PyCallable_Check(object) || PyModule_Check(object)) return true;
-  const Source* root = key->source.get();
-  while (root != nullptr && root->parent) root = root->parent.get();
-  return root == nullptr || root->kind == Source::Kind::kGlobal ||
-         root->kind == Source::Kind::kConstant;
-}
-
-}  // namespace
-
 Sym constant_key(Interpreter& interpreter, const Sym& key) {
   Sym known = concrete(interpreter, key, "a key of a dict or set");
   std::optional<Ref> real;
@@ -398,7 +403,7 @@ Sym constant_key(Interpreter& interpreter, const Sym& key) {
     }
     return known;
   } else if (known->kind == SymKind::kObject &&
-             (is_pure(object_of(known)) || is_lasting_key(known))) {
+             (is_pure(object_of(known)) || is_lasting_key(object_of(known), known->source.get()))) {
     real = real_object(interpreter, known, "a key");
   }
   if (!real) throw_break("unsupported_value", "a " + type_name(key) + " as key of a dict or set");

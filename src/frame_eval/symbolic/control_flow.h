@@ -35,8 +35,8 @@ class Paths {
   Paths(const Bytecode& bytecode, std::vector<bool> inside, size_t head);
 
   std::vector<bool> inside_;
-  std::vector<int> rank_;            // by instruction: in post-order from the sink; -1: no way there
-  std::vector<size_t> immediate_;    // by instruction: its immediate post-dominator
+  std::vector<int> rank_;          // by instruction: in post-order from the sink; -1: no way there
+  std::vector<size_t> immediate_;  // by instruction: its immediate post-dominator
 };
 
 // Instructions that some later one jumps back to, and that are no ForIter.

@@ -19,21 +19,19 @@ bool is_dispatch(BorrowedRef function) {
   return module != nullptr && utf8_text(module) == "functools";
 }
 
-// The dict from class to implementation, as a value with its source; null: not as expected.
-Sym registry_of(Interpreter& interpreter, const Sym& function) {
+// What dispatch() has under the name; null: nothing that was there before and is unchanged.
+Sym variable_of(Interpreter& interpreter, const Sym& function, const char* name) {
   BorrowedRef object = object_of(function);
   const auto source = function->source ? function->source : Source::constant(object);
   const auto cells = interpreter.open_closure(object, source);
   Ref names = checked(
       PyCode_GetFreevars(reinterpret_cast<PyCodeObject*>(PyFunction_GET_CODE(object.get()))));
   for (size_t i = 0; i < cells.size(); ++i) {
-    if (utf8_text(PyTuple_GET_ITEM(names.get(), static_cast<Py_ssize_t>(i))) != "registry")
-      continue;
-    Sym registry = interpreter.read_cell(*cells[i]);
-    const bool is_known = registry->kind == SymKind::kObject && registry->source &&
-                          !as<ObjectValue>(registry).differs() &&
-                          PyDict_CheckExact(object_of(registry).get());
-    return is_known ? registry : nullptr;
+    if (utf8_text(PyTuple_GET_ITEM(names.get(), static_cast<Py_ssize_t>(i))) != name) continue;
+    Sym value = interpreter.read_cell(*cells[i]);
+    const bool is_known =
+        value->kind == SymKind::kObject && value->source && !as<ObjectValue>(value).differs();
+    return is_known ? value : nullptr;
   }
   return nullptr;
 }
@@ -46,8 +44,15 @@ Sym call_dispatch(Interpreter& interpreter, const Sym& function, const CallArgum
     return nullptr;
   }
   const auto cls = real_object(interpreter, arguments.positional[0], "a function is chosen by it");
-  const Sym registry = registry_of(interpreter, function);
-  if (!cls || !PyType_Check(cls->get()) || !registry) return nullptr;
+  const Sym registry = variable_of(interpreter, function, "registry");
+  const Sym cache = variable_of(interpreter, function, "dispatch_cache");
+  if (!cls || !PyType_Check(cls->get()) || !registry || !cache ||
+      !PyDict_CheckExact(object_of(registry).get())) {
+    return nullptr;
+  }
+  // One of another class would be seen to stay as it is.
+  const Ref cache_class = type_of(interpreter, cache);
+  if (cache_class.get() != known_object("weakref", "WeakKeyDictionary").get()) return nullptr;
   PyObject* table = object_of(registry).get();
   if (function->source) {
     interpreter.tracer.guard(function->source, guards::IsObject{Ref::create(object)},

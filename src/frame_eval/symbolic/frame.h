@@ -31,12 +31,12 @@ struct Frame {
   std::vector<Sym> operands;
   size_t operands_graph_size = 0, operands_effects = 0;  // of the trace then
   Ref operand_names;
-  size_t next = 0;                              // index of the instruction that runs next
-  bool done = false;                            // it has returned
+  size_t next = 0;    // index of the instruction that runs next
+  bool done = false;  // it has returned
   // A path through the frame ends before such an instruction (Interpreter::run_to). Null: nowhere.
   const std::function<bool(size_t)>* stops = nullptr;
-  bool enters_path = false;  // its first instruction runs in any case
-  Sym returned;  // by all paths that met: the frame ends with it
+  bool enters_path = false;                     // its first instruction runs in any case
+  Sym returned;                                 // by all paths that met: the frame ends with it
   std::unordered_map<size_t, LoopTrips> trips;  // of running loops, by the place of their head
 
   Frame* caller = nullptr;

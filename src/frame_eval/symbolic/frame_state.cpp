@@ -110,8 +110,8 @@ std::optional<StateType> join(const StateType& a, const StateType& b) {
 }
 
 bool is_same_array(Tracer& tracer, const StateType& a, const StateType& b) {
-  if (a.kind != StateKind::kArray || b.kind != StateKind::kArray ||
-      a.type.dtype != b.type.dtype || a.type.rank() != b.type.rank() || a.order != b.order)
+  if (a.kind != StateKind::kArray || b.kind != StateKind::kArray || a.type.dtype != b.type.dtype ||
+      a.type.rank() != b.type.rank() || a.order != b.order)
     return false;
   for (size_t axis = 0; axis < a.type.dims.size(); ++axis) {
     if (!tracer.decide_equal(a.type.dims[axis], b.type.dims[axis],
@@ -162,11 +162,11 @@ void placed(Tracer& tracer, NodeId before, Make make) {
 void keep_in_bounds(Tracer& tracer, NodeId integer) {
   constexpr int64_t kMost = int64_t{1} << 40;
   for (const auto& [op, bound] : {std::pair{Op::kLessEqual, kMost}, {Op::kGreaterEqual, -kMost}}) {
-    const NodeId limit = tracer.append(
-        Op::kConstant, {}, ConstantAttr{make_scalar(DType::kInt64, bound)},
-        py_scalar_type(DType::kInt64));
-    tracer.control(Op::kCheck, tracer.append(op, {integer, limit}, NoAttr{},
-                                             py_scalar_type(DType::kBool)));
+    const NodeId limit =
+        tracer.append(Op::kConstant, {}, ConstantAttr{make_scalar(DType::kInt64, bound)},
+                      py_scalar_type(DType::kInt64));
+    tracer.control(Op::kCheck,
+                   tracer.append(op, {integer, limit}, NoAttr{}, py_scalar_type(DType::kBool)));
   }
 }
 
@@ -180,9 +180,8 @@ Carrier make_carrier(Tracer& tracer, const StateType& type, int64_t hint, NodeId
     return carrier;
   }
   placed(tracer, before, [&] {
-    carrier.buffer =
-        tracer.append(Op::kEmpty, {}, NoAttr{}, array_type(type.type.dtype, type.type.dims),
-                      type.order);
+    carrier.buffer = tracer.append(Op::kEmpty, {}, NoAttr{},
+                                   array_type(type.type.dtype, type.type.dims), type.order);
   });
   if (type.kind == StateKind::kArray) {
     carrier.storage = std::make_shared<Storage>();
@@ -216,6 +215,18 @@ Sym read_carrier(Tracer& tracer, const Carrier& carrier) {
   NUMLIFT_UNREACHABLE();
 }
 
+NodeId with_dims(Tracer& tracer, NodeId node, const std::vector<SizeExpr>& dims) {
+  const Type& type = tracer.type_of(node);
+  bool same = true;
+  IndexMap map;
+  for (size_t axis = 0; axis < dims.size(); ++axis) {
+    same = same && tracer.simplify(type.dims[axis]) == tracer.simplify(dims[axis]);
+    map.axes.push_back({0, 1, static_cast<int>(axis)});
+  }
+  if (same) return node;
+  return tracer.append(Op::kView, {node}, ViewAttr{std::move(map)}, array_type(type.dtype, dims));
+}
+
 void store_carriers(Tracer& tracer, const std::vector<std::pair<const Carrier*, Sym>>& values,
                     NodeId before) {
   placed(tracer, before, [&] {
@@ -238,7 +249,7 @@ void store_carriers(Tracer& tracer, const std::vector<std::pair<const Carrier*, 
         case StateKind::kArray: {
           auto& array = as<ArrayValue>(value);
           if (array.storage == carrier->storage && array.chain.empty()) break;  // it is there
-          contents[i] = tracer.read(array);
+          contents[i] = with_dims(tracer, tracer.read(array), carrier->type.type.dims);
           // Another carrier's memory, which is about to get its own new contents.
           const bool is_state = std::any_of(values.begin(), values.end(), [&](const auto& one) {
             return one.first->storage && one.first->storage == array.storage;
@@ -295,9 +306,8 @@ bool RegionStart::contains(const Tracer& tracer, const Sym& value) const {
     }
     default: {
       bool inside = false;
-      const bool all_known = visit_parts(*value, [&](const Sym& part) {
-        inside = inside || contains(tracer, part);
-      });
+      const bool all_known =
+          visit_parts(*value, [&](const Sym& part) { inside = inside || contains(tracer, part); });
       return inside || !all_known;
     }
   }
@@ -355,13 +365,13 @@ class Merger {
     }
     if (!type) {
       refuse_loop(fmt::format("a variable is a {} on one path and a {} on another",
-                                            type_name(values[0]), type_name(values.back())));
+                              type_name(values[0]), type_name(values.back())));
     }
     if (type->kind == StateKind::kArray && dims_belong_inside(*type)) {
       refuse_loop("the size of an array that leaves a loop depends on the iteration");
     }
-    auto carrier = std::make_shared<Carrier>(
-        make_carrier(tracer_, *type, hint_of(values[0]), start_.first));
+    auto carrier =
+        std::make_shared<Carrier>(make_carrier(tracer_, *type, hint_of(values[0]), start_.first));
     if (carrier->storage) {
       carrier->storage->may_alias =
           std::any_of(values.begin(), values.end(), [&](const Sym& value) {
@@ -491,9 +501,14 @@ std::vector<const void*> image_of(const Sym& value) {
       number(static_cast<uint64_t>(shape->place.value_or(0)));
       break;
     }
+    case SymKind::kCell: {
+      // The content of a cell from outside is looked up when it is needed: no change.
+      const auto& cell = as<CellValue>(value);
+      if (!cell.outside || cell.is_changed) image.push_back(cell.content.get());
+      break;
+    }
     case SymKind::kList:
     case SymKind::kDict:
-    case SymKind::kCell:
       visit_parts(*value, [&](const Sym& part) { image.push_back(part.get()); });
       break;
     default:
@@ -527,9 +542,10 @@ HeapImage::HeapImage(const Frame& innermost) {
 void HeapImage::check_unchanged() const {
   for (const auto& [value, image] : objects_) {
     if (image_of(value) != image)
-      refuse_loop(fmt::format("a {} changes in a loop or branch that the program "
-                                             "itself runs",
-                                             type_name(value)));
+      refuse_loop(
+          fmt::format("a {} changes in a loop or branch that the program "
+                      "itself runs",
+                      type_name(value)));
   }
 }
 

@@ -50,21 +50,23 @@ NodeId number_node(Tracer& tracer, const Sym& value, DType dtype);
 // One state variable.
 struct Carrier {
   StateType type;
-  NodeId buffer = kNoNode;  // kScalar, kArray: its Empty node
-  SizeExpr symbol;          // kInt
+  NodeId buffer = kNoNode;           // kScalar, kArray: its Empty node
+  SizeExpr symbol;                   // kInt
   std::shared_ptr<Storage> storage;  // kArray
 };
 // Its memory is made before `before`; kNoNode: here.
 Carrier make_carrier(Tracer& tracer, const StateType& type, int64_t hint, NodeId before);
 // The value that it holds now.
 Sym read_carrier(Tracer& tracer, const Carrier& carrier);
+// The node under these dims, which are known to be equal to its own.
+NodeId with_dims(Tracer& tracer, NodeId node, const std::vector<SizeExpr>& dims);
 // All at once, each the value beside it: before `before`, or here.
 void store_carriers(Tracer& tracer, const std::vector<std::pair<const Carrier*, Sym>>& values,
                     NodeId before);
 
 // Things that were there before the region began: nodes and symbols made later belong to it.
 struct RegionStart {
-  NodeId first{};       // its first node
+  NodeId first{};  // its first node
   size_t symbols = 0;
   bool contains(const Tracer& tracer, const Sym& value) const;
 };

@@ -9,6 +9,7 @@
 #include "symbolic/pure.h"
 #include "symbolic/pure_calls.h"
 #include "symbolic/side_effects.h"
+#include "symbolic/special_methods.h"
 
 namespace numlift::frame_eval {
 
@@ -188,9 +189,26 @@ void push_reversed(Frame& frame, const std::vector<Sym>& items) {
   throw_break("would_raise", "values are unpacked");
 }
 
+// Of an iterator one item more than is wanted is taken, to see whether there are too many.
+std::vector<Sym> items_to_unpack(Interpreter& interpreter, const Sym& value, size_t wanted) {
+  const bool is_iterator =
+      value->kind == SymKind::kIterator && !dynamic_cast<DictView*>(value.get());
+  if (!is_iterator && !has_python_method(interpreter, value, "__iter__")) {
+    return collect_items(interpreter, value);
+  }
+  auto iterator = make_iterator(interpreter, value);
+  std::vector<Sym> items;
+  while (items.size() <= wanted) {
+    Sym item = iterator->next(interpreter.tracer);
+    if (!item) break;
+    items.push_back(std::move(item));
+  }
+  return items;
+}
+
 void unpack_sequence(Interpreter& interpreter, Frame& frame, const Instruction& instruction) {
   Sym value = frame.pop();
-  auto items = collect_items(interpreter, value);
+  auto items = items_to_unpack(interpreter, value, static_cast<size_t>(instruction.arg));
   if (items.size() != static_cast<size_t>(instruction.arg)) {
     throw_unpack_error(value, instruction.arg, -1, items.size());
   }

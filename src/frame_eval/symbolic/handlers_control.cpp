@@ -67,7 +67,8 @@ void jump_if_or_pop(Interpreter& interpreter, Frame& frame, const Instruction& i
 template <bool wanted>
 void jump_if_none(Interpreter& interpreter, Frame& frame, const Instruction& instruction) {
   Sym value = frame.pop();
-  if (is_identical(interpreter, value, interpreter.none()) == wanted) go_to(interpreter, frame, instruction);
+  if (is_identical(interpreter, value, interpreter.none()) == wanted)
+    go_to(interpreter, frame, instruction);
 }
 
 }  // namespace

@@ -24,7 +24,8 @@ void for_iter(Interpreter& interpreter, Frame& frame, const Instruction& instruc
     throw_break("outside_iterator", fmt::format("iteration over a {} that came in from outside",
                                                 type_name(frame.peek())));
   }
-  if (interpreter.regions != nullptr && interpreter.regions->capture_for(frame, instruction)) return;
+  if (interpreter.regions != nullptr && interpreter.regions->capture_for(frame, instruction))
+    return;
   if (Sym item = as<IteratorValue>(frame.peek()).next(interpreter.tracer)) {
     count_trip(frame, frame.next);
     frame.push(std::move(item));

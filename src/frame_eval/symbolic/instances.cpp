@@ -37,10 +37,21 @@ bool is_plain_class(BorrowedRef cls) {
       PyType_HasFeature(type, Py_TPFLAGS_IS_ABSTRACT) || type->tp_itemsize != 0) {
     return false;
   }
+  // Classes written in Python have the deallocator of all of them; one written in C has its own.
+  static const destructor of_python =
+      as_type(known_object("functools", "cached_property"))->tp_dealloc;
   PyTypeObject* base = type;
-  while (PyType_HasFeature(base, Py_TPFLAGS_HEAPTYPE)) base = base->tp_base;
+  while (PyType_HasFeature(base, Py_TPFLAGS_HEAPTYPE) && base->tp_dealloc == of_python) {
+    base = base->tp_base;
+  }
   return base == &PyBaseObject_Type && type->tp_alloc == PyType_GenericAlloc &&
          type->tp_finalize == nullptr && type->tp_del == nullptr;
+}
+
+// Of the running trace.
+std::vector<std::weak_ptr<ObjectValue>>& instances_made() {
+  static thread_local std::vector<std::weak_ptr<ObjectValue>> made;
+  return made;
 }
 
 [[noreturn]] void cannot_make(const Sym& cls) {
@@ -60,6 +71,7 @@ Sym new_instance(Interpreter& interpreter, const Sym& cls) {
   const newfunc maker = is_namespace_class(type) ? type->tp_new : PyBaseObject_Type.tp_new;
   auto instance = std::make_shared<ObjectValue>(must(maker(type, nothing.get(), nullptr)));
   instance->is_new = true;
+  instances_made().push_back(instance);
   return instance;
 }
 
@@ -260,6 +272,12 @@ Sym cached_property_value(Interpreter& interpreter, const Sym& property, const S
                                    {{instance}, {}});
   store_own(interpreter, instance, name, value);
   return value;
+}
+
+void drop_instances() {
+  for (const auto& made : std::exchange(instances_made(), {})) {
+    if (const auto instance = made.lock()) instance->state.reset();
+  }
 }
 
 Sym own_attribute(Interpreter& interpreter, const Sym& owner, BorrowedRef name) {

@@ -19,6 +19,9 @@ bool has_objects_method(Interpreter& interpreter, BorrowedRef cls, const char* n
 // Throws Break where it is not.
 Sym make_instance(Interpreter& interpreter, const Sym& cls, CallArguments arguments);
 
+// The trace is over: what the instances made in it hold is dropped, for it may be they themselves.
+void drop_instances();
+
 // What the object itself holds under the name, its class apart; null: nothing.
 Sym own_attribute(Interpreter& interpreter, const Sym& owner, BorrowedRef name);
 // Whether the trace alone tells what own_attribute() gives, whatever the real object holds.

@@ -19,7 +19,8 @@ NodeId node_of(Tracer& tracer, Op op, std::vector<NodeId> operands, DType dtype,
   const uint8_t kept = std::exchange(tracer.fp_checks, checks);
   const NodeId node = tracer.append(op, std::move(operands), NoAttr{}, py_scalar_type(dtype));
   tracer.fp_checks = kept;
-  if (tracer.graph().node(node).fp_checks != checks) tracer.graph().mutable_node(node).fp_checks = checks;
+  if (tracer.graph().node(node).fp_checks != checks)
+    tracer.graph().mutable_node(node).fp_checks = checks;
   return node;
 }
 
@@ -100,9 +101,9 @@ std::optional<Sym> int_node_binary(Interpreter& interpreter, int nb_op, const Sy
       };
       Sym made = result(op, kFpNone);
       if (!is_bool(a) || !is_bool(b)) return made;
-      return tracer.new_scalar(
-          node_of(tracer, Op::kNotEqual,
-                  {as<ScalarValue>(made).node, int_constant(tracer, 0)}, DType::kBool, kFpNone));
+      return tracer.new_scalar(node_of(tracer, Op::kNotEqual,
+                                       {as<ScalarValue>(made).node, int_constant(tracer, 0)},
+                                       DType::kBool, kFpNone));
     }
     case kNbRshift:
       require_between(tracer, *y, 0, 63);
@@ -161,11 +162,12 @@ Sym int_node_compare(Interpreter& interpreter, int compare, const Sym& a, const 
 
 NodeId exact_float_operand(Interpreter& interpreter, const Sym& number) {
   Tracer& tracer = interpreter.tracer;
-  const bool is_int = number->kind == SymKind::kSize ||
-                      (number->kind == SymKind::kScalar &&
-                       as<ScalarValue>(number).type.dtype == DType::kInt64);
-  if (is_int) require_between(tracer, *int_operand(interpreter, number), -(int64_t{1} << 53),
-                              int64_t{1} << 53);
+  const bool is_int =
+      number->kind == SymKind::kSize ||
+      (number->kind == SymKind::kScalar && as<ScalarValue>(number).type.dtype == DType::kInt64);
+  if (is_int)
+    require_between(tracer, *int_operand(interpreter, number), -(int64_t{1} << 53),
+                    int64_t{1} << 53);
   return float_operand(interpreter, number);
 }
 

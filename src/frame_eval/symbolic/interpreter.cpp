@@ -6,6 +6,7 @@
 #include "numlift/numpy_shim/errstate.h"
 #include "numlift/py/py_error.h"
 #include "numlift/support/options.h"
+#include "symbolic/instances.h"
 #include "symbolic/limits.h"
 #include "symbolic/value_parts.h"
 #include "numlift/numpy_shim/numpy.h"
@@ -55,7 +56,10 @@ int64_t& trace_clock() {
 Interpreter::Interpreter(Tracer& tracer)
     : tracer(tracer), none_(object(Py_None)), true_(object(Py_True)), false_(object(Py_False)) {}
 
+// What may refer to itself in a circle lets go of all that it holds.
 Interpreter::~Interpreter() {
+  drop_instances();
+  for (const auto& [cell, opened] : cells_) opened.value->content = nullptr;
   for (const auto& raised : raised_) {
     if (const auto exception = raised.lock()) {
       exception->cause = exception->context = nullptr;

@@ -396,6 +396,7 @@ std::shared_ptr<IteratorValue> make_iterator(Interpreter& interpreter, const Sym
         if (!made) throw_break("unsupported_value", "iteration over a " + type_name(value));
         return make_iterator(interpreter, made);
       }
+      if (is_no_iterator(value)) throw_break("would_raise", "iteration over a coroutine");
       return std::static_pointer_cast<IteratorValue>(value);
     case SymKind::kObject: {
       if (is_dict(value)) return make_dict_iterator(interpreter, value);
@@ -454,9 +455,8 @@ std::shared_ptr<IteratorValue> make_range_iterator(Interpreter& interpreter,
   if (stride == 0) throw_break("would_raise", "range() arg 3 must not be zero");
   const SizeExpr distance = stride > 0 ? stop - start : start - stop;
   const int64_t width = stride > 0 ? stride : -stride;
-  const SizeExpr count = width == 1 ? distance
-                                    : SizeExpr::floor_div(distance + SizeExpr(width - 1),
-                                                          SizeExpr(width));
+  const SizeExpr count =
+      width == 1 ? distance : SizeExpr::floor_div(distance + SizeExpr(width - 1), SizeExpr(width));
   return std::make_shared<RangeValue>(std::move(bounds), start, step, tracer.simplify(count));
 }
 
@@ -497,6 +497,13 @@ Sym make_reversed(Interpreter& interpreter, const Sym& values) {
   if (values->kind == SymKind::kIterator) throw_break("would_raise", "reversed() of an iterator");
   if (values->kind == SymKind::kSet) throw_break("would_raise", "reversed() of a set");
   if (is_dict(values)) return make_dict_iterator(interpreter, values, Order::kBackward);
+  if (values->kind == SymKind::kObject) {
+    if (has_python_method(interpreter, values, "__reversed__"))
+      return special_method(interpreter, values, "__reversed__", {});
+    // By its length and items, if at all.
+    if (has_python_method(interpreter, values, "__iter__"))
+      throw_break("unsupported_value", "reversed() of a " + type_name(values));
+  }
   if (is_list(values))
     return std::make_shared<LiveListIterator>(interpreter, values, Order::kBackward);
   std::vector<Sym> items = collect_items(interpreter, values);

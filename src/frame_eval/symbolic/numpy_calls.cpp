@@ -279,7 +279,8 @@ Sym call_extern(Tracer& tracer, const NumpyArguments& arguments) {
   const bool is_dot = path == "numpy.dot" || path == "numpy.ndarray.dot";
   if (tracer.in_region() && (is_dot || path == "numpy.matmul" || path == "numpy.linalg.matmul") &&
       arguments.positional.size() == 2 && arguments.keywords.empty()) {
-    if (Sym made = native_product(tracer, arguments.positional[0], arguments.positional[1], !is_dot))
+    if (Sym made =
+            native_product(tracer, arguments.positional[0], arguments.positional[1], !is_dot))
       return made;
   }
   if (!is_none(arguments.get("out"))) {

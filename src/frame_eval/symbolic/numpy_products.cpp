@@ -27,10 +27,11 @@ Sym native_product(Tracer& tracer, const Sym& a, const Sym& b, bool warns) {
     map.axes.push_back({0, 1, axis});
     return tracer.append(Op::kView, {vector}, ViewAttr{std::move(map)}, array_type(dtype, dims));
   };
+  // Also where the sizes are known to be equal, but not one expression.
   if (rank == 2) {
     y = spread(y, 1);
     summed = 1;
-  } else if (other == 2) {
+  } else {
     x = spread(x, 0);
   }
   const NodeId product = tracer.append(Op::kMultiply, {x, y}, NoAttr{}, array_type(dtype, dims));

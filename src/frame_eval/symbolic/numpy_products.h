@@ -1,4 +1,5 @@
-// Products of vectors and matrices in captured loops, where a call of BLAS costs more than the work.
+// Products of vectors and matrices in captured loops, where a call of BLAS costs more than the
+// work.
 #pragma once
 
 #include "symbolic/tracer.h"

@@ -1,4 +1,5 @@
 #include "symbolic/number_decisions.h"
+#include "symbolic/python_scalar_nodes.h"
 #include "symbolic/python_scalars.h"
 
 #include <algorithm>
@@ -53,6 +54,18 @@ struct ComputedNumber : ScalarValue {
   Ref now;  // once asked for
 };
 
+std::optional<double> constant_double(const Sym& value) {
+  if (value->kind != SymKind::kObject || is_complex(dtype_of_number(value))) return std::nullopt;
+  const double number = PyFloat_AsDouble(object_of(value));
+  if (number == -1.0 && PyErr_Occurred()) {
+    PyErr_Clear();
+    throw_break("would_raise", "an int is too large to be a float");
+  }
+  return number;
+}
+
+}  // namespace
+
 Sym computed(Interpreter& interpreter, NodeId node, std::vector<Sym> operands,
              PythonCompute compute) {
   auto number = std::make_shared<ComputedNumber>(node, interpreter.tracer.type_of(node));
@@ -60,6 +73,49 @@ Sym computed(Interpreter& interpreter, NodeId node, std::vector<Sym> operands,
   number->compute = std::move(compute);
   return number;
 }
+
+DType dtype_of_number(const Sym& value) {
+  if (value->kind == SymKind::kSize) return DType::kInt64;
+  if (value->kind == SymKind::kScalar) return as<ScalarValue>(value).type.dtype;
+  PyObject* object = object_of(value);
+  if (PyBool_Check(object)) return DType::kBool;
+  if (PyLong_Check(object)) return DType::kInt64;
+  return PyFloat_Check(object) ? DType::kFloat64 : DType::kComplex128;
+}
+
+NodeId constant_node(Interpreter& interpreter, double value) {
+  return interpreter.tracer.append(Op::kConstant, {},
+                                   ConstantAttr{make_scalar(DType::kFloat64, value)},
+                                   py_scalar_type(DType::kFloat64));
+}
+
+NodeId scalar_node(Interpreter& interpreter, Op op, std::vector<NodeId> operands, DType dtype,
+                   uint8_t checks) {
+  Tracer& tracer = interpreter.tracer;
+  const uint8_t kept = std::exchange(tracer.fp_checks, checks);
+  const NodeId node = tracer.append(op, std::move(operands), NoAttr{}, py_scalar_type(dtype));
+  tracer.fp_checks = kept;
+  return node;
+}
+
+void check_nonzero(Interpreter& interpreter, const Sym& divisor) {
+  if (auto constant = constant_double(divisor)) {
+    if (*constant == 0.0) throw_break("would_raise", "float division by zero");
+    return;
+  }
+  if (divisor->kind == SymKind::kSize) {
+    const std::string reason = "division by an int at " + interpreter.location_text();
+    if (interpreter.tracer.decide_equal(as<SizeValue>(divisor).expr, 0, reason)) {
+      throw_break("would_raise", "division by zero");
+    }
+    return;
+  }
+  scalar_node(interpreter, Op::kDivide,
+              {constant_node(interpreter, 1.0), float_operand(interpreter, divisor)},
+              DType::kFloat64, kFpDivide);
+}
+
+namespace {
 
 // ---- what the operands are
 
@@ -80,25 +136,6 @@ bool is_constant_int(const Sym& value) {
          (PyLong_CheckExact(object_of(value).get()) || PyBool_Check(object_of(value).get()));
 }
 
-DType dtype_of_number(const Sym& value) {
-  if (value->kind == SymKind::kSize) return DType::kInt64;
-  if (value->kind == SymKind::kScalar) return as<ScalarValue>(value).type.dtype;
-  PyObject* object = object_of(value);
-  if (PyBool_Check(object)) return DType::kBool;
-  if (PyLong_Check(object)) return DType::kInt64;
-  return PyFloat_Check(object) ? DType::kFloat64 : DType::kComplex128;
-}
-
-std::optional<double> constant_double(const Sym& value) {
-  if (value->kind != SymKind::kObject || is_complex(dtype_of_number(value))) return std::nullopt;
-  const double number = PyFloat_AsDouble(object_of(value));
-  if (number == -1.0 && PyErr_Occurred()) {
-    PyErr_Clear();
-    throw_break("would_raise", "an int is too large to be a float");
-  }
-  return number;
-}
-
 // Can the value be known now (by guarding inputs), or was it computed from arrays?
 bool can_specialize(const Tracer& tracer, const Sym& value) {
   if (value->kind == SymKind::kSize) return !tracer.is_run_time(as<SizeValue>(value).expr);
@@ -108,37 +145,6 @@ bool can_specialize(const Tracer& tracer, const Sym& value) {
                        [&](const Sym& operand) { return can_specialize(tracer, operand); });
   }
   return value->source != nullptr;
-}
-
-NodeId constant_node(Interpreter& interpreter, double value) {
-  return interpreter.tracer.append(Op::kConstant, {},
-                                   ConstantAttr{make_scalar(DType::kFloat64, value)},
-                                   py_scalar_type(DType::kFloat64));
-}
-
-NodeId scalar_node(Interpreter& interpreter, Op op, std::vector<NodeId> operands, DType dtype,
-                   uint8_t checks) {
-  Tracer& tracer = interpreter.tracer;
-  const uint8_t kept = std::exchange(tracer.fp_checks, checks);
-  const NodeId node = tracer.append(op, std::move(operands), NoAttr{}, py_scalar_type(dtype));
-  tracer.fp_checks = kept;
-  return node;
-}
-
-NodeId complex_operand(Interpreter& interpreter, const Sym& value) {
-  if (value->kind == SymKind::kObject && PyComplex_CheckExact(object_of(value).get())) {
-    const Py_complex number = PyComplex_AsCComplex(object_of(value));
-    return interpreter.tracer.append(
-        Op::kConstant, {},
-        ConstantAttr{
-            make_scalar(DType::kComplex128, std::complex<double>(number.real, number.imag))},
-        py_scalar_type(DType::kComplex128));
-  }
-  if (value->kind == SymKind::kScalar && is_complex(as<ScalarValue>(value).type.dtype)) {
-    return as<ScalarValue>(value).node;
-  }
-  return scalar_node(interpreter, Op::kCast, {float_operand(interpreter, value)},
-                     DType::kComplex128, kFpNone);
 }
 
 // Both operands as they are now.
@@ -167,6 +173,8 @@ Sym checked_size(Interpreter& interpreter, const SizeExpr& expr) {
     return graph.symbols[static_cast<size_t>(id)].kind == SymbolKind::kInt;
   });
   if (!has_ints || size.as_symbol()) return result;
+  if (tracer.depends_on_extern(size))
+    throw_break("data_dependent", "arithmetic on a size that is known only when the program runs");
   if (!size.evaluate(graph.symbol_hints())) throw SizeOverflowError();
   SizeGuard guard{SizeGuard::Relation::kLessEqual, size, std::numeric_limits<int64_t>::max(),
                   "it fits in 64 bits at " + interpreter.location_text(), ""};
@@ -265,24 +273,6 @@ Sym size_true_divide(Interpreter& interpreter, const Sym& a, const Sym& b) {
 
 // ---- floats
 
-// Stops the program where `divisor` is zero (1 / divisor raises that flag, and only then).
-void check_nonzero(Interpreter& interpreter, const Sym& divisor) {
-  if (auto constant = constant_double(divisor)) {
-    if (*constant == 0.0) throw_break("would_raise", "float division by zero");
-    return;
-  }
-  if (divisor->kind == SymKind::kSize) {
-    const std::string reason = "division by an int at " + interpreter.location_text();
-    if (interpreter.tracer.decide_equal(as<SizeValue>(divisor).expr, 0, reason)) {
-      throw_break("would_raise", "division by zero");
-    }
-    return;
-  }
-  scalar_node(interpreter, Op::kDivide,
-              {constant_node(interpreter, 1.0), float_operand(interpreter, divisor)},
-              DType::kFloat64, kFpDivide);
-}
-
 std::optional<Sym> float_binary(Interpreter& interpreter, int nb_op, const Sym& a, const Sym& b) {
   uint8_t checks = kFpNone;
   Op op;
@@ -323,79 +313,6 @@ std::optional<Sym> float_binary(Interpreter& interpreter, int nb_op, const Sym& 
   const NodeId node =
       scalar_node(interpreter, op, {float_operand(interpreter, a), float_operand(interpreter, b)},
                   DType::kFloat64, checks);
-  return computed(interpreter, node, {a, b}, [nb_op](std::span<const Ref> values) {
-    return python_binary(nb_op, values[0], values[1]);
-  });
-}
-
-// CPython 3.14 lets a real operand be real: `2.0 + z` keeps z's imaginary part, where versions
-// before add 0.0 to it, which makes -0.0 positive. It also repairs infinite products. Python itself
-// is asked.
-bool keeps_reals_real() {
-  static const bool keeps = [] {
-    Ref zero = checked(PyFloat_FromDouble(0.0)),
-        complex = checked(PyComplex_FromDoubles(0.0, -0.0));
-    return std::signbit(
-        PyComplex_ImagAsDouble(checked(PyNumber_Add(zero.get(), complex.get())).get()));
-  }();
-  return keeps;
-}
-
-// The operands of a sum or difference. A real one gets the imaginary part that leaves the other's
-// as Python does: 0.0 up to 3.13; later -0.0, except on the right of a minus.
-NodeId term_operand(Interpreter& interpreter, const Sym& number, bool subtracted) {
-  const NodeId node = complex_operand(interpreter, number);
-  if (is_complex(dtype_of_number(number)) || subtracted || !keeps_reals_real()) return node;
-  return scalar_node(interpreter, Op::kConjugate, {node}, DType::kComplex128, kFpNone);
-}
-
-// As CPython divides: by Smith's method, where a real divisor has the imaginary part 0.0; from 3.14
-// on, part by part.
-Sym complex_by_real(Interpreter& interpreter, const Sym& a, const Sym& b) {
-  check_nonzero(interpreter, b);
-  const auto number = [&](Op op, std::vector<NodeId> operands) {
-    return scalar_node(interpreter, op, std::move(operands), DType::kFloat64, kFpNone);
-  };
-  const NodeId dividend = complex_operand(interpreter, a);
-  const NodeId re = number(Op::kReal, {dividend}), im = number(Op::kImag, {dividend});
-  const NodeId divisor = float_operand(interpreter, b);
-  NodeId real = re, imaginary = im, below = divisor;
-  if (!keeps_reals_real()) {
-    const NodeId zero = constant_node(interpreter, 0.0);
-    const NodeId ratio = number(Op::kDivide, {zero, divisor});
-    below = number(Op::kAdd, {divisor, number(Op::kMultiply, {zero, ratio})});
-    real = number(Op::kAdd, {re, number(Op::kMultiply, {im, ratio})});
-    imaginary = number(Op::kSubtract, {im, number(Op::kMultiply, {re, ratio})});
-  }
-  const NodeId quotient =
-      scalar_node(interpreter, Op::kMakeComplex,
-                  {number(Op::kDivide, {real, below}), number(Op::kDivide, {imaginary, below})},
-                  DType::kComplex128, kFpNone);
-  return computed(interpreter, quotient, {a, b}, [](std::span<const Ref> values) {
-    return python_binary(kNbTrueDivide, values[0], values[1]);
-  });
-}
-
-std::optional<Sym> complex_binary(Interpreter& interpreter, int nb_op, const Sym& a, const Sym& b) {
-  Op op;
-  if (nb_op == kNbAdd) {
-    op = Op::kAdd;
-  } else if (nb_op == kNbSubtract) {
-    op = Op::kSubtract;
-  } else if (nb_op == kNbMultiply && !keeps_reals_real()) {
-    op = Op::kMultiply;
-  } else if (nb_op == kNbTrueDivide && !is_complex(dtype_of_number(b))) {
-    return complex_by_real(interpreter, a, b);
-  } else {
-    return std::nullopt;
-  }
-  const bool subtracts = op == Op::kSubtract;
-  const std::vector<NodeId> operands =
-      op == Op::kMultiply
-          ? std::vector{complex_operand(interpreter, a), complex_operand(interpreter, b)}
-          : std::vector{term_operand(interpreter, a, false),
-                        term_operand(interpreter, b, subtracts)};
-  const NodeId node = scalar_node(interpreter, op, operands, DType::kComplex128, kFpNone);
   return computed(interpreter, node, {a, b}, [nb_op](std::span<const Ref> values) {
     return python_binary(nb_op, values[0], values[1]);
   });
@@ -480,8 +397,7 @@ Sym number_binary(Interpreter& interpreter, int nb_op, const Sym& a, const Sym& 
     const auto x = as_size(a), y = as_size(b);
     if (x && y) {
       try {
-        const bool runs =
-            interpreter.tracer.is_run_time(*x) || interpreter.tracer.is_run_time(*y);
+        const bool runs = interpreter.tracer.is_run_time(*x) || interpreter.tracer.is_run_time(*y);
         if (nb_op == kNbTrueDivide && !runs) return size_true_divide(interpreter, a, b);
         result = size_binary(interpreter, nb_op, *x, *y);
       } catch (const SizeOverflowError&) {
@@ -552,9 +468,9 @@ Sym number_compare(Interpreter& interpreter, int compare, const Sym& a, const Sy
     const std::string reason = "comparison of ints at " + interpreter.location_text();
     if (tracer.is_run_time(*x) || tracer.is_run_time(*y)) {
       using Relation = SizeGuard::Relation;
-      static constexpr Relation kRelations[] = {Relation::kLess,     Relation::kLessEqual,
-                                                Relation::kEqual,    Relation::kNotEqual,
-                                                Relation::kLess,     Relation::kLessEqual};
+      static constexpr Relation kRelations[] = {Relation::kLess,  Relation::kLessEqual,
+                                                Relation::kEqual, Relation::kNotEqual,
+                                                Relation::kLess,  Relation::kLessEqual};
       const bool mirrored = compare == kGreater || compare == kGreaterEqual;
       if (const auto always = tracer.holds_always(kRelations[compare], mirrored ? *y : *x,
                                                   mirrored ? *x : *y, reason))
@@ -599,10 +515,10 @@ Sym number_compare(Interpreter& interpreter, int compare, const Sym& a, const Sy
   }
   static constexpr Op kOps[] = {Op::kLess,     Op::kLessEqual, Op::kEqual,
                                 Op::kNotEqual, Op::kGreater,   Op::kGreaterEqual};
-  return tracer.new_scalar(scalar_node(
-      interpreter, kOps[compare],
-      {exact_float_operand(interpreter, a), exact_float_operand(interpreter, b)}, DType::kBool,
-      kFpNone));
+  return tracer.new_scalar(
+      scalar_node(interpreter, kOps[compare],
+                  {exact_float_operand(interpreter, a), exact_float_operand(interpreter, b)},
+                  DType::kBool, kFpNone));
 }
 
 bool number_truth(Interpreter& interpreter, const Sym& value, const std::string& reason) {

@@ -3,8 +3,8 @@
 // A loop's body is traced once, with the variables that live across iterations held in memory or in
 // symbols; both arms of a branch that only the run can decide are traced, and what they leave is
 // merged where they meet. Whatever cannot be done so (an effect on an outside object, state that no
-// memory holds, a graph break) refuses the innermost loop: the call is traced anew, and that loop is
-// unrolled or broken up as if it had never been tried.
+// memory holds, a graph break) refuses the innermost loop: the call is traced anew, and that loop
+// is unrolled or broken up as if it had never been tried.
 #pragma once
 
 #include <functional>
@@ -26,16 +26,22 @@ struct LoopFacts {
   bool may_capture = true;
   struct Loop {
     bool is_refused = false;
-    std::string why;                      // it is refused
+    std::string why;  // it is refused
     int attempts = 0;
-    std::map<size_t, StateType> state;    // by slot, where it is another than that at the beginning
-    std::map<size_t, bool> may_alias;     // by slot
+    std::map<size_t, StateType> state;  // by slot, where it is another than that at the beginning
+    std::map<size_t, bool> may_alias;   // by slot
   };
   using Place = std::pair<const Bytecode*, size_t>;  // its head
   std::map<Place, Loop> loops;
   // While loops are tried once they turned out to be long, or to hang on values.
   std::map<Place, bool> wanted;
 };
+
+// Of a generator or coroutine.
+inline bool is_generator(const Frame& frame) {
+  const auto* code = reinterpret_cast<PyCodeObject*>(frame.bytecode->code.get());
+  return (code->co_flags & (CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR)) != 0;
+}
 
 class Regions {
  public:
@@ -70,10 +76,10 @@ class Regions {
   struct Variable {
     size_t slot = 0;
     Carrier carrier;
-    Sym value;                         // what the body sees at the head; null: it is not set
+    Sym value;  // what the body sees at the head; null: it is not set
     bool begins_set = false;
-    std::optional<StateType> around;   // what iterations leave in it
-    bool aliases = false;              // ... which other variables may hold
+    std::optional<StateType> around;  // what iterations leave in it
+    bool aliases = false;             // ... which other variables may hold
   };
   struct Context {
     Frame* frame = nullptr;
@@ -81,6 +87,7 @@ class Regions {
     Paths paths;
     size_t merge = kSink;  // where the ways out of the loop meet
     NodeId block{}, loop{};
+    size_t symbols = 0;  // those that there were before the loop
     std::vector<Variable> variables;
     std::vector<std::pair<size_t, Sym>> constants;  // by slot: what must not change
     std::vector<PathEnd> exits;
@@ -104,6 +111,7 @@ class Regions {
                const std::function<void()>& exhaust);
   void make_state(Frame& frame, Context* context);
   void go_around(Context& context);
+  void make_late(Variable* variable, const StateType& type, const Context& context);
   FrameState exhausted_state(const Context& context, const FrameState& at_head, bool has_run);
   // True: the path stands at `merge`, or has returned from the function where that is the sink.
   bool run_path(Frame& frame, size_t merge, Sym* returned, bool at_head = false);

@@ -67,10 +67,25 @@ void record_item(Interpreter& interpreter, PyTypeObject* type, BorrowedRef key,
                                 {method_of(type, "__setitem__"), std::move(arguments), {}, 0});
 }
 
+namespace {
+
+bool has_weakref_callback(PyObject* object) {
+  if (PyType_Check(object) || !PyType_SUPPORTS_WEAKREFS(Py_TYPE(object))) return false;
+  PyObject** list = PyObject_GET_WEAKREFS_LISTPTR(object);
+  const auto* one = reinterpret_cast<const PyWeakReference*>(*list);
+  for (; one != nullptr; one = one->wr_next) {
+    if (one->wr_callback != nullptr) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
 void let_go(const Sym& value) {
   if (!value || value->kind != SymKind::kObject || !value->source) return;
   const PyTypeObject* type = object_of(value).type();
-  if (type->tp_finalize != nullptr || type->tp_del != nullptr) {
+  if (type->tp_finalize != nullptr || type->tp_del != nullptr ||
+      has_weakref_callback(object_of(value).get())) {
     throw_break("finalizer", fmt::format("a {} is let go of", type->tp_name));
   }
 }

@@ -30,7 +30,12 @@ Tracer::Tracer(BorrowedRef function, const guards::CallInputs& inputs)
   state_->call = inputs;
 }
 
-Tracer::~Tracer() = default;
+// Changed objects may hold each other in a circle, which would keep the real ones alive.
+Tracer::~Tracer() {
+  for (const auto& [object, value] : state_->identities) {
+    if (value->kind == SymKind::kObject) static_cast<ObjectValue&>(*value).state.reset();
+  }
+}
 
 // ---------------------------------------------------------------- nodes
 

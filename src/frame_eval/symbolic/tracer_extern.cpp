@@ -198,8 +198,8 @@ class ExternCall {
     const Type& type = tracer_.type_of(id);
     if (type.value_kind != ValueKind::kArray) {
       const Ref number = checked(PyLong_FromLong(is_integer(type.dtype) ? 0 : 1));
-      const Ref made = checked(
-          PyObject_CallOneArg(numpy_shim::scalar_class_of(type.dtype).get(), number.get()));
+      const Ref made =
+          checked(PyObject_CallOneArg(numpy_shim::scalar_class_of(type.dtype).get(), number.get()));
       return type.value_kind == ValueKind::kNumpyScalar
                  ? made
                  : checked(PyObject_CallMethod(made.get(), "item", nullptr));
@@ -212,7 +212,8 @@ class ExternCall {
     if (is_integer(type.dtype)) return array;
     const size_t rank = dims.size();
     if (rank >= 2 && dims[rank - 1] == dims[rank - 2]) {
-      const Ref eye = checked(PyObject_CallFunction(numpy_attribute("eye").get(), "n", dims.back()));
+      const Ref eye =
+          checked(PyObject_CallFunction(numpy_attribute("eye").get(), "n", dims.back()));
       check_status(PyArray_CopyInto(numpy_shim::as_array(array), numpy_shim::as_array(eye)));
     } else {
       check_status(PyArray_FillWithScalar(numpy_shim::as_array(array), Py_True));
@@ -403,7 +404,8 @@ Sym Tracer::extern_call(BorrowedRef callable, std::span<const Sym> args,
 
 Ref Tracer::present_node(NodeId id) {
   if (has_regions_ && depends_on_region(id))
-    throw_break("data_dependent", "a value that a loop computes is needed while the code is traced");
+    throw_break("data_dependent",
+                "a value that a loop computes is needed while the code is traced");
   // A runner of its own each time: the graph has grown since. What it computed is kept by node.
   numpy_shim::GraphRunner runner(graph_, state_->input_objects, graph_.symbol_hints(),
                                  [this](uint32_t call, const std::vector<Ref>& operands) {

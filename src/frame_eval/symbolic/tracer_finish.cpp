@@ -1,6 +1,7 @@
 // Tracer: the end of a trace. The result value becomes the graph's outputs and the recipe that
 // builds it; sizes that were found equal become structurally equal everywhere in the graph.
 #include <algorithm>
+#include <set>
 #include <unordered_map>
 
 #include "numlift/frame_eval/marks.h"
@@ -300,6 +301,47 @@ class RecipeBuilder {
 
 }  // namespace
 
+namespace {
+
+bool may_be_gone(const guards::Source& source) {
+  switch (source.kind) {
+    case guards::Source::Kind::kGlobal:
+    case guards::Source::Kind::kClosure:
+    case guards::Source::Kind::kCellContent:
+    case guards::Source::Kind::kAttribute:
+    case guards::Source::Kind::kTypeAttribute:
+    case guards::Source::Kind::kDictItem:
+      return true;
+    // An item comes with a guard on the length.
+    default:
+      return false;
+  }
+}
+
+// What the trace found outside and looked at no closer: another call must find something there,
+// too.
+std::vector<guards::SourcePtr> sources_not_looked_at(const std::vector<guards::Guard>& guards,
+                                                     const std::map<std::string, Sym>& opened) {
+  std::set<const guards::Source*> seen;
+  for (const guards::Guard& guard : guards) {
+    if (std::holds_alternative<guards::IsAbsent>(guard.predicate)) continue;
+    const guards::Source* one = guard.source.get();
+    while (one != nullptr && seen.insert(one).second) one = one->parent.get();
+  }
+  std::vector<guards::SourcePtr> found;
+  for (const auto& [key, value] : opened) {
+    if (value->kind == SymKind::kObject && value->source && may_be_gone(*value->source) &&
+        seen.insert(value->source.get()).second) {
+      found.push_back(value->source);
+    }
+  }
+  std::sort(found.begin(), found.end(),
+            [](const auto& one, const auto& other) { return one->text() < other->text(); });
+  return found;
+}
+
+}  // namespace
+
 // Every size in the graph in terms of the symbols that are left after merging.
 void Tracer::apply_merges() {
   auto rewrite = [&](std::vector<SizeExpr>& sizes) {
@@ -329,6 +371,9 @@ TraceResult Tracer::finish(const std::vector<Sym>& results) {
   builder.build_effects(effects_);
   builder.complete(done.results);
   guard_distinct();
+  for (const guards::SourcePtr& source : sources_not_looked_at(state_->guards, state_->opened)) {
+    if (source->read(state_->call)) guard(source, guards::IsPresent{}, "something is found there");
+  }
   for (const auto& storage : state_->storages) {
     if (storage && storage->stored_to) graph_.mutated_inputs.push_back(storage->current);
   }

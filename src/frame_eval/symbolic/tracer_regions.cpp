@@ -93,8 +93,8 @@ SizeExpr Tracer::size_of(NodeId integer, int64_t hint) {
   return symbol;
 }
 
-// The least or the largest value over all iterations, in terms of what is known before the outermost
-// loop; nullopt where a symbol has no bounds, or its influence no known sign.
+// The least or the largest value over all iterations, in terms of what is known before the
+// outermost loop; nullopt where a symbol has no bounds, or its influence no known sign.
 std::optional<SizeExpr> Tracer::extreme(const SizeExpr& expr, bool most) const {
   SizeExpr now = simplify(expr);
   // Each round replaces the youngest symbol: bounds name older ones.
@@ -238,8 +238,8 @@ bool Tracer::decide_in_run(SizeGuard::Relation relation, const SizeExpr& a, cons
       op = holds ? Op::kLessEqual : Op::kGreater;
       break;
   }
-  control(Op::kCheck, append(op, {size_node(a), size_node(b)}, NoAttr{},
-                             py_scalar_type(DType::kBool)));
+  control(Op::kCheck,
+          append(op, {size_node(a), size_node(b)}, NoAttr{}, py_scalar_type(DType::kBool)));
   return holds;
 }
 

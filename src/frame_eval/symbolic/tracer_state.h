@@ -24,8 +24,8 @@ struct Tracer::State {
   std::unordered_map<PyObject*, Sym> identities;
   std::vector<Ref> changed_globals;
   std::vector<ExternRecipe> externs;
-  std::vector<SizeExpr> merged;  // by SymbolId: what the symbol is known to equal
-  std::vector<Ref> present;      // present values of nodes, as far as they were needed
+  std::vector<SizeExpr> merged;       // by SymbolId: what the symbol is known to equal
+  std::vector<Ref> present;           // present values of nodes, as far as they were needed
   std::map<SymbolId, Bounds> bounds;  // of symbols that the program sets
   std::vector<MovedNode> moved;
   std::map<NodeId, SizeExpr> sizes_of;  // symbols of the open regions, by the integer they have

@@ -5,6 +5,7 @@
 #include "numlift/py/py_error.h"
 #include "symbolic/containers.h"
 #include "symbolic/exceptions.h"
+#include "symbolic/generators.h"
 #include "symbolic/pure.h"
 #include "symbolic/library_objects.h"
 #include "symbolic/special_methods.h"
@@ -53,6 +54,11 @@ std::shared_ptr<IteratorValue> make_user_iterator(Interpreter& interpreter, cons
     throw_break("outside_iterator", "__iter__ gives a " + type_name(made));
   }
   return std::make_shared<UserIterator>(interpreter, made);
+}
+
+bool is_no_iterator(const Sym& value) {
+  const auto* generator = dynamic_cast<const GeneratorValue*>(value.get());
+  return generator != nullptr && generator->body->kind != GeneratorKind::kGenerator;
 }
 
 Sym shown_iterator(const std::shared_ptr<IteratorValue>& iterator) {

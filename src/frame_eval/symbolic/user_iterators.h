@@ -21,6 +21,9 @@ std::shared_ptr<IteratorValue> make_user_iterator(Interpreter& interpreter, cons
 // next(value) by the value's own __next__; null as above. *ended: it raised StopIteration.
 Sym next_of_user(Interpreter& interpreter, const Sym& value, bool* ended);
 
+// A coroutine or an async generator: of the same kind as iterators, but not to be iterated.
+bool is_no_iterator(const Sym& value);
+
 // What iter() shows of an iterator.
 Sym shown_iterator(const std::shared_ptr<IteratorValue>& iterator);
 // CPython cannot make an iterator over one of these anew without running the user's __iter__.

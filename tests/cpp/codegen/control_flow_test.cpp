@@ -228,22 +228,24 @@ symbols: s0 = dim(0, 0) ~8, s1 = run ~0, s2 = run ~0, s3 = run ~1
 %10: effect = if(%9)
 %11: effect = break(%6)
 %12: effect = end(%10)
-%13: py.i64 = size_value() {value=s3}
-%14: py.i64 = size_value() {value=s2 + s3}
-%15: f64[] = view(%0) {map=[s2]}
-%16: py.f64 = constant() {value=1.5}
-%17: b8() = greater(%15, %16)
-%18: effect = if(%17)
-%19: effect = assign(%13, %14) {symbols=[s2, s3]}
+%13: f64[] = view(%0) {map=[s2]}
+%14: py.f64 = constant() {value=1.5}
+%15: b8() = greater(%13, %14)
+%16: effect = if(%15)
+%17: py.i64 = size_value() {value=s3}
+%18: py.i64 = size_value() {value=s2 + s3}
+%19: effect = assign(%17, %18) {symbols=[s2, s3]}
 %20: effect = continue(%6)
-%21: effect = end(%18)
+%21: effect = end(%16)
 %22: i64[] = add(%1, %4)
 %23: i64[] = store(%1, %22)
-%24: effect = assign(%13, %14) {symbols=[s2, s3]}
-%25: effect = end(%6)
-%26: i64() = positive(%23)
-%27: py.i64 = size_value() {value=s2}
-return %26, %27
+%24: py.i64 = size_value() {value=s3}
+%25: py.i64 = size_value() {value=s2 + s3}
+%26: effect = assign(%24, %25) {symbols=[s2, s3]}
+%27: effect = end(%6)
+%28: i64() = positive(%23)
+%29: py.i64 = size_value() {value=s2}
+return %28, %29
 )");
   for (int64_t n : {0, 1, 2, 9, 50}) expect_like_evaluator(inputs({n}, 3));
   const TestInputs given = inputs({30});
@@ -341,6 +343,32 @@ return %10, %11
   }
 }
 
+// x = y at the end of an iteration: their memory changes hands.
+TEST_F(ControlFlow, WholeCopiesBecomeSwaps) {
+  compile(R"(graph relax(2 inputs)
+symbols: s0 = dim(0, 0) ~8, s1 = int(1) ~4, s2 = run ~0
+%0: f64[s0] = placeholder() {input=0, strides=[8]}
+%1: f64[s0] = copy(%0)
+%2: effect = loop() {counter=s2, trips=s1}
+%3: f64[s0] = copy(%1)
+%4: f64[s0 - 2] = view(%1) {map=[0:1@0]}
+%5: f64[s0 - 2] = view(%1) {map=[2:1@0]}
+%6: f64[s0 - 2] = add(%4, %5) {fp=7}
+%7: f64[s0 - 2] = view(%3) {map=[1:1@0]}
+%8: f64[s0] = store(%7, %6)
+%9: f64[s0] = store(%1, %8)
+%10: effect = end(%2)
+return %9
+)");
+  EXPECT_NE(text_.find("swap b"), std::string::npos) << text_;
+  for (int64_t n : {2, 3, 9, 50, 3000}) {
+    for (int64_t trips : {0, 1, 2, 7}) expect_like_evaluator(inputs({n, trips}));
+  }
+  const TestInputs given = inputs({9, 3});
+  given.arrays[0].set<double>({4}, HUGE_VAL);  // a second run after the swaps of the first
+  expect_like_evaluator(given);
+}
+
 // Temporaries of a size that the counter decides: t = a[:i+1] * 2, read reversed.
 TEST_F(ControlFlow, TemporariesThatGrow) {
   compile(R"(graph grow(2 inputs)
@@ -413,6 +441,31 @@ mutates %5
   EXPECT_EQ(run(given).exit_code, static_cast<int32_t>(codegen::ExitCode::kInterrupted));
   EXPECT_EQ(polls_, 3);
   EXPECT_GT(given.arrays[0].get<double>({0}), 1000.0);
+}
+
+// The same inside another loop, and a counted one there that is long.
+TEST_F(ControlFlow, PollEndsInnerLoops) {
+  for (const char* trips : {"", ", trips=4611686018427387904"}) {
+    compile(fmt::format(R"(graph poll(1 inputs)
+symbols: s0 = dim(0, 0) ~8, s1 = run ~0, s2 = run ~0
+%0: f64[s0] = placeholder() {{input=0, strides=[8]}}
+%1: effect = loop() {{counter=s1, trips=s0}}
+%2: effect = loop() {{counter=s2{}}}
+%3: f64[] = view(%0) {{map=[0]}}
+%4: py.f64 = constant() {{value=1.0}}
+%5: f64[] = add(%3, %4)
+%6: f64[s0] = store(%3, %5)
+%7: effect = end(%2)
+%8: effect = end(%1)
+return
+mutates %6
+)",
+                        trips));
+    stop_at_poll_ = 2;
+    const TestInputs given = inputs({2});
+    EXPECT_EQ(run(given).exit_code, static_cast<int32_t>(codegen::ExitCode::kInterrupted));
+    EXPECT_EQ(polls_, 2);
+  }
 }
 
 // Large nests in a loop stay functions of their own and read the counter from the frame.

@@ -61,6 +61,9 @@ class TestHost {
                                 &callbacks};
     HostResult result;
     result.exit_code = function_(&frame);
+    for (size_t i = 0; i < pointers_.size(); ++i) {
+      if (program_.buffers[i].moves) arrays_[i].origin = pointers_[i];
+    }
     is_suspicious = result.exit_code == static_cast<int32_t>(codegen::ExitCode::kSuspicious);
     for (const auto& block : blocks_) result.guards_intact = result.guards_intact && intact(*block);
     if (result.exit_code != 0) return result;

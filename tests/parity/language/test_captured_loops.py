@@ -1,5 +1,10 @@
 """Loops and branches become part of the program: what they leave behind is what Python and NumPy leave behind."""
 
+import copy
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -17,7 +22,9 @@ def captured(function, *calls):
     """The same as plain Python, and no call of it leaves the graph."""
     same(function, *calls)
     for args in calls:
-        assert break_count(nl.compile(function), *[np.copy(a) if isinstance(a, np.ndarray) else a for a in args]) == 0
+        compiled = nl.compile(function)
+        compiled(*copy.deepcopy(args))
+        assert break_count(compiled) == 0
 
 
 # ---- counted loops
@@ -261,7 +268,8 @@ def test_min_and_max():
             high = max(high, x[i], 0.5)
         return low, high
 
-    same(f, (V,))
+    # Whether max() gives x[i] or the Python number 0.5 only the run knows.
+    same(f, (V,), whole=None)
 
 
 def test_a_raise_in_a_branch():
@@ -272,7 +280,7 @@ def test_a_raise_in_a_branch():
             x[i] += 1
         return x
 
-    same(f, (V, 2.0), (V, 0.9))
+    same(f, (V, 2.0), (V, 0.9), whole=None)
 
 
 def test_warnings_of_scalars():
@@ -328,15 +336,23 @@ def test_gathers_and_masks():
 # ---- what is left to Python
 
 
-def test_what_cannot_be_captured_says_why(capfd):
-    def f(x, out):
-        for i in range(x.shape[0]):
-            out.append(x[i])
-        return x
+def test_what_cannot_be_captured_says_why():
+    code = """
+import numpy as np
+import numlift as nl
 
-    with nl.config.patch(logs="breaks"):
-        nl.compile(f)(V, [])
-    assert "is not captured" in capfd.readouterr().err
+@nl.compile
+def f(x, out):
+    for i in range(x.shape[0]):
+        out.append(x[i])
+    return x
+
+f(np.ones(20), [])
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], env={**os.environ, "NUMLIFT_LOGS": "breaks"}, capture_output=True, text=True
+    )
+    assert "the loop at line 7 is not captured: an object from outside is changed in a loop" in done.stderr
 
 
 def test_objects_changed_in_a_loop():

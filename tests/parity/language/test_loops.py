@@ -224,9 +224,13 @@ def test_itertools():
 
 
 def test_long_loop_is_left_to_python():
+    seen = []
+
     def f(a):
-        for _ in range(100_000):
+        for k in range(100_000):
             a = a + 1
+            if k % 50_000 == 0:
+                seen.append(k)
         return a
 
     breaks(f, np.zeros(2), reason="a loop that runs more than")

@@ -153,7 +153,6 @@ class Node:
     pass
 
 
-@pytest.mark.xfail(strict=True, reason="in the call that compiles it, something still holds the object")
 def test_a_cycle_that_is_left_is_collected_behind_a_break():
     def f():
         node = Node()

@@ -187,3 +187,62 @@ def test_errors():
         return a
 
     same(g, (x,))
+
+
+class Backwards(OfList):
+    def __reversed__(self):
+        return iter("reversed")
+
+
+class Never(OfList):
+    __reversed__ = None
+
+
+def test_reversed():
+    def f(a, items):
+        return a + 1, list(reversed(items))
+
+    same(f, (x, Backwards([1])))
+    same(f, (x, Never([1])), whole=False)
+    same(f, (x, OfList([1])), whole=False)
+
+
+def test_unpacking_takes_one_item_more():
+    def numbers():
+        yield from range(5)
+
+    def f(a, it):
+        try:
+            p, q = it
+        except ValueError as error:
+            return a + 1, str(error), next(it, "end")
+
+    def g(a):
+        return [f(a, numbers()), f(a, Count(4)), f(a, iter(range(9))), f(a, Count(3))]
+
+    same(g, (x,), whole=None)
+
+
+async def coroutine():
+    pass
+
+
+async def agenerator():
+    yield 1
+
+
+def test_what_is_no_iterator():
+    def f(a, make):
+        errors = []
+        made = make()
+        for use in (iter, next, list):
+            try:
+                use(made)
+            except TypeError as error:
+                errors.append(str(error))
+        close = getattr(made, "close", None)
+        if close is not None:
+            close()
+        return a + 1, errors
+
+    same(f, (x, coroutine), (x, agenerator), whole=False)

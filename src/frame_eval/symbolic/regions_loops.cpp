@@ -1,0 +1,353 @@
+// Regions: loops, the variables that live across their iterations, and the ways out.
+#include <algorithm>
+#include <set>
+
+#include "symbolic/limits.h"
+#include "symbolic/pure.h"
+#include "symbolic/regions.h"
+#include "symbolic/value_parts.h"
+
+namespace numlift::frame_eval {
+
+namespace {
+
+constexpr int kMostAttempts = 12;
+
+// How many variables and containers hold an array of this memory; of the innermost frame's
+// variables those that are live.
+int count_holders(const Frame& innermost, const std::vector<bool>& live, const Storage* storage) {
+  int count = 0;
+  std::set<const SymbolicValue*> seen;
+  const std::function<void(const Sym&)> look = [&](const Sym& value) {
+    if (!value) return;
+    if (value->kind == SymKind::kArray) {
+      count += as<ArrayValue>(value).storage.get() == storage ? 1 : 0;
+      return;
+    }
+    if (seen.insert(value.get()).second) visit_parts(*value, look);
+  };
+  for (const Frame* frame = &innermost; frame != nullptr; frame = frame->caller) {
+    for (size_t slot = 0; slot < frame->slots.size(); ++slot) {
+      if (frame != &innermost || live[slot]) look(frame->slots[slot]);
+    }
+    for (const Sym& value : frame->stack) look(value);
+    for (const auto& cell : frame->closure) look(cell);
+  }
+  return count;
+}
+
+// Held by a variable, and not by it alone.
+bool is_shared(const Frame& frame, const std::vector<bool>& live, const Sym& value) {
+  if (value->kind != SymKind::kArray) return false;
+  const auto& array = as<ArrayValue>(value);
+  return array.storage->is_input || array.storage->may_alias || !array.chain.empty() ||
+         count_holders(frame, live, array.storage.get()) > 1;
+}
+
+}  // namespace
+
+void Regions::make_state(Frame& frame, Context* context) {
+  Tracer& tracer = interpreter_.tracer;
+  const auto& instructions = frame.bytecode->instructions;
+  std::vector<bool> assigned(frame.slots.size(), false);
+  for (size_t i = 0; i < instructions.size(); ++i) {
+    const Instr op = instructions[i].op;
+    if (context->paths.contains(i) && (op == Instr::kStoreFast || op == Instr::kDeleteFast))
+      assigned[static_cast<size_t>(instructions[i].arg)] = true;
+  }
+  const std::vector<bool> live = live_at(frame, context->head);
+  std::vector<std::pair<const Carrier*, Sym>> initial;
+  context->variables.reserve(frame.slots.size());
+  const std::vector<Sym> values = frame.slots;
+  Frame with_values;
+  with_values.slots = values;
+  with_values.stack = frame.stack;
+  with_values.closure = frame.closure;
+  with_values.caller = frame.caller;
+  for (size_t slot = 0; slot < values.size(); ++slot) {
+    if (!assigned[slot]) continue;
+    const Sym value = values[slot];
+    frame.slots[slot] = nullptr;
+    if (!live[slot]) continue;
+    const auto known = context->facts->state.find(slot);
+    const bool is_known = known != context->facts->state.end();
+    std::optional<StateType> type;
+    if (is_known && known->second.kind != StateKind::kArray) {
+      type = known->second;
+    } else if (value && (is_known || value->kind != SymKind::kArray)) {
+      type = state_type(value);
+    }
+    // Arrays are taken to stay the same objects until an iteration shows another one.
+    if (value && !type) {
+      frame.slots[slot] = value;
+      context->constants.emplace_back(slot, value);
+      continue;
+    }
+    Variable variable;
+    variable.slot = slot;
+    variable.begins_set = value != nullptr;
+    if (type && value) {
+      int64_t hint = 0;
+      if (value->kind == SymKind::kSize)
+        hint = as<SizeValue>(value).expr.evaluate(tracer.graph().symbol_hints()).value_or(0);
+      variable.carrier = make_carrier(tracer, *type, hint, kNoNode);
+      variable.carrier.type = *type;
+    }
+    context->variables.push_back(std::move(variable));
+    Variable& made = context->variables.back();
+    if (!value) {
+      // Never read before an iteration has set it: made when one does.
+      if (type) made.carrier.type = *type;
+      continue;
+    }
+    if (made.carrier.storage)
+      made.carrier.storage->may_alias =
+          is_shared(with_values, live, value) || context->facts->may_alias[slot];
+    initial.emplace_back(&made.carrier, value);
+  }
+  store_carriers(tracer, initial, kNoNode);
+}
+
+namespace {
+
+bool is_made(const Carrier& carrier) {
+  return carrier.buffer != kNoNode ||
+         (carrier.type.kind == StateKind::kInt && carrier.symbol.as_symbol());
+}
+
+}  // namespace
+
+// Memory before the loop for what the first iteration sets.
+void Regions::make_late(Variable* variable, const StateType& type, const Context& context) {
+  Tracer& tracer = interpreter_.tracer;
+  const RegionStart start{context.block, context.symbols};
+  const bool is_sized_inside =
+      std::any_of(type.type.dims.begin(), type.type.dims.end(), [&](const SizeExpr& dim) {
+        return start.contains(tracer, std::make_shared<SizeValue>(dim));
+      });
+  if (is_sized_inside)
+    refuse_loop("the size of an array that leaves a loop depends on the iteration");
+  variable->carrier = make_carrier(tracer, type, 0, context.block);
+  if (type.kind == StateKind::kInt)
+    store_carriers(tracer, {{&variable->carrier, interpreter_.integer(0)}}, context.block);
+}
+
+void Regions::go_around(Context& context) {
+  Tracer& tracer = interpreter_.tracer;
+  Frame& frame = *context.frame;
+  std::vector<std::pair<const Carrier*, Sym>> stores;
+  bool has_news = false;
+  const std::vector<bool> live = live_at(frame, context.head);
+  for (Variable& variable : context.variables) {
+    const Sym& value = frame.slots[variable.slot];
+    if (!value) refuse_loop("a variable is deleted in a loop");
+    const auto type = state_type(value);
+    if (!type) refuse_loop("a variable becomes a " + type_name(value));
+    const auto known = context.facts->state.find(variable.slot);
+    if (!variable.begins_set && !is_made(variable.carrier))
+      make_late(&variable, known == context.facts->state.end() ? *type : known->second, context);
+    const bool is_array = variable.carrier.type.kind == StateKind::kArray;
+    const auto joined = is_array && is_same_array(tracer, variable.carrier.type, *type)
+                            ? variable.carrier.type
+                            : join(variable.carrier.type, *type);
+    if (!joined)
+      refuse_loop(
+          fmt::format("a variable becomes a {} that was another kind of value", type_name(value)));
+    if (is_array || !variable.around) {
+      variable.around = is_array ? variable.carrier.type : type;
+    } else {
+      variable.around = join(*variable.around, *type);
+      if (!variable.around) variable.around = joined;
+    }
+    if (!(*joined == variable.carrier.type)) {
+      if (known != context.facts->state.end() && known->second == *joined)
+        refuse_loop("the kind of a variable does not settle");
+      context.facts->state[variable.slot] = *joined;
+      has_news = true;
+      continue;
+    }
+    const bool is_state = value->kind == SymKind::kArray && variable.carrier.storage &&
+                          as<ArrayValue>(value).storage == variable.carrier.storage;
+    bool aliases = false;
+    if (value->kind == SymKind::kArray && !is_state) {
+      const auto& array = as<ArrayValue>(value);
+      // Another variable's memory, which that variable gives away in exchange, is not shared.
+      aliases = array.storage->is_input || array.storage->may_alias || !array.chain.empty() ||
+                count_holders(frame, live, array.storage.get()) > 1;
+    } else if (is_state) {
+      aliases = !as<ArrayValue>(value).chain.empty() ||
+                count_holders(frame, live, variable.carrier.storage.get()) > 1;
+    }
+    variable.aliases = variable.aliases || aliases;
+    if (aliases && !context.facts->may_alias[variable.slot]) {
+      context.facts->may_alias[variable.slot] = true;
+      throw Retrace{};
+    }
+    stores.emplace_back(&variable.carrier, value);
+  }
+  for (const auto& [slot, value] : context.constants) {
+    const Sym& now = frame.slots[slot];
+    const bool same =
+        now == value ||
+        (now && now->kind == SymKind::kObject && value->kind == SymKind::kObject &&
+         object_of(now).get() == object_of(value).get() && !as<ObjectValue>(now).differs());
+    if (same) continue;
+    const auto type = now ? state_type(value) : std::nullopt;
+    if (!type || type->kind != StateKind::kArray)
+      refuse_loop("a variable that holds a " + type_name(value) + " changes");
+    context.facts->state[slot] = *type;
+    has_news = true;
+  }
+  if (has_news) throw Retrace{};
+  store_carriers(tracer, stores, kNoNode);
+}
+
+FrameState Regions::exhausted_state(const Context& context, const FrameState& at_head,
+                                    bool has_run) {
+  FrameState state = at_head;
+  const std::vector<bool> live =
+      live_at(*context.frame,
+              static_cast<size_t>(context.frame->bytecode->instructions[context.head].target));
+  for (const Variable& variable : context.variables) {
+    Sym& value = state.slots[variable.slot];
+    value = nullptr;
+    if (!live[variable.slot]) continue;
+    if (!is_made(variable.carrier)) continue;  // no iteration sets it
+    if (!variable.begins_set && !has_run)
+      refuse_loop("a variable is not set when the loop has no iteration");
+    value = variable.value && variable.value->kind == SymKind::kArray
+                ? variable.value
+                : read_carrier(interpreter_.tracer, variable.carrier);
+    if (!has_run || !variable.around) continue;
+    if (value->kind == SymKind::kScalar && !variable.around->either) {
+      Tracer& tracer = interpreter_.tracer;
+      if (variable.around->kind == StateKind::kScalar &&
+          variable.around->type.dtype == as<ScalarValue>(value).type.dtype)
+        value = tracer.new_scalar(
+            tracer.append(Op::kCast, {variable.carrier.buffer}, NoAttr{}, variable.around->type));
+    }
+    if (variable.carrier.storage) variable.carrier.storage->may_alias = variable.aliases;
+  }
+  return state;
+}
+
+void Regions::capture(Frame& frame, size_t head, const std::optional<SizeExpr>& trips,
+                      const std::function<void(const SizeExpr&)>& enter,
+                      const std::function<void()>& exhaust) {
+  Tracer& tracer = interpreter_.tracer;
+  const LoopFacts::Place place{frame.bytecode.get(), head};
+  auto context = std::make_unique<Context>(Context{
+      &frame, head, *Paths::of_loop(*frame.bytecode, head), kSink, {}, {}, 0, {}, {}, {}, nullptr});
+  context->facts = &facts_.loops[place];
+  context->merge = paths_of(frame).meeting_outside(head, context->paths);
+  open_.push_back(place);
+  if (++context->facts->attempts > kMostAttempts)
+    refuse_loop("the kinds of its variables do not settle");
+
+  const HeapImage heap(frame);
+  bool has_run = false;
+  if (trips) {
+    has_run =
+        tracer.holds_always(SizeGuard::Relation::kLess, 0, *trips,
+                            "a loop has an iteration at " + interpreter_.location_text()) == true;
+  }
+  const RegionStart start{NodeId{static_cast<uint32_t>(tracer.graph().size())},
+                          tracer.symbol_count()};
+  make_state(frame, context.get());
+  const FrameState before = state_of(frame);
+  context->symbols = tracer.symbol_count();
+  context->block = tracer.enter_region(Op::kBlock, {}, NoAttr{});
+  int64_t middle = 0;
+  std::optional<Tracer::Bounds> bounds;
+  if (trips) {
+    middle = std::max<int64_t>(tracer.hint(*trips) / 2, 0);
+    bounds = Tracer::Bounds{0, *trips - 1};
+  }
+  const SizeExpr counter = tracer.run_symbol(middle, bounds);
+  context->loop = tracer.enter_region(Op::kLoop, {}, RegionAttr{*counter.as_symbol(), trips});
+  const std::vector<bool> read_first = live_at(frame, trips ? head + 1 : head);
+  for (Variable& variable : context->variables) {
+    if (!variable.begins_set && read_first[variable.slot])
+      refuse_loop("a variable may be read before the first iteration has set it");
+    if (!variable.begins_set) continue;
+    variable.value = read_carrier(tracer, variable.carrier);
+    frame.slots[variable.slot] = variable.value;
+  }
+  contexts_.push_back(std::move(context));
+  enter(counter);
+  Sym returned;
+  const bool around = run_path(frame, kSink, &returned, !trips);
+  if (around) go_around(*contexts_.back());
+  heap.check_unchanged();
+  tracer.leave_region(contexts_.back()->loop);
+  context = std::move(contexts_.back());
+  contexts_.pop_back();
+
+  if (trips && context->exits.empty()) {
+    tracer.leave_region(context->block);
+    set_state(frame, exhausted_state(*context, before, has_run));
+    exhaust();
+  } else {
+    if (trips) {
+      set_state(frame, exhausted_state(*context, before, has_run));
+      exhaust();
+      returned = nullptr;
+      if (run_path(frame, context->merge, &returned))
+        context->exits.push_back({kNoNode, state_of(frame), returned});
+    }
+    const NodeId end{static_cast<uint32_t>(tracer.graph().size())};
+    tracer.leave_region(context->block);
+    if (context->exits.empty()) {
+      if (!trips) refuse_loop("a loop without an end");
+      throw PathOver{};
+    }
+    for (PathEnd& exit : context->exits) {
+      if (exit.before == kNoNode) exit.before = end;
+    }
+    if (context->exits[0].returned) {
+      const Meeting meeting = merge_paths(tracer, context->exits, start, {});
+      frame.returned = meeting.returned;
+    } else {
+      const Context* const outer = context_of(frame);
+      frame.next = context->merge == kSink ? outer->head : context->merge;
+      const Meeting meeting =
+          merge_paths(tracer, context->exits, start, live_at(frame, frame.next));
+      set_state(frame, meeting.state);
+    }
+  }
+  open_.pop_back();
+  captured_.push_back(place);
+}
+
+bool Regions::capture_for(Frame& frame, const Instruction& instruction) {
+  const size_t head = frame.next - 1;
+  if (!facts_.may_capture || frame.is_polyfill || is_generator(frame) ||
+      frame.trips.contains(frame.next) || is_refused({frame.bytecode.get(), head}))
+    return false;
+  const auto iterator = std::static_pointer_cast<IteratorValue>(frame.peek());
+  Tracer& tracer = interpreter_.tracer;
+  const auto left = iterator->items_left(tracer);
+  if (!left) return false;
+  const SizeExpr trips = tracer.simplify(*left);
+  const int64_t most = tracer.in_region() ? kUnrolledInside : kUnrolledTrips;
+  if (const auto count = trips.constant(); count && *count <= most) return false;
+  if (!Paths::of_loop(*frame.bytecode, head)) return false;
+  capture(
+      frame, head, trips,
+      [&](const SizeExpr& counter) { frame.push(iterator->item_ahead(tracer, counter)); },
+      [&] {
+        const int effect = stack_effect(instruction, true);
+        if (effect < 0) frame.pop_many(-effect);
+        for (int i = 0; i < effect; ++i) frame.push(null_value());
+        frame.next = static_cast<size_t>(instruction.target);
+      });
+  return true;
+}
+
+bool Regions::capture_while(Frame& frame, size_t head) {
+  if (!Paths::of_loop(*frame.bytecode, head)) return false;
+  capture(frame, head, std::nullopt, [&](const SizeExpr&) { frame.next = head; }, [] {});
+  return true;
+}
+
+}  // namespace numlift::frame_eval
