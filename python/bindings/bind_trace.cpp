@@ -28,7 +28,7 @@ py::dict trace(const py::object& function, const py::tuple& arguments) {
   inputs.function = function.ptr();
   const auto start = std::chrono::steady_clock::now();
   auto traced = with_python_errors(
-      [&] { return frame_eval::trace_call({function.ptr(), nullptr, ""}, inputs); });
+      [&] { return frame_eval::trace_call({function.ptr(), nullptr, "", true}, inputs); });
   const std::chrono::duration<double, std::micro> elapsed =
       std::chrono::steady_clock::now() - start;
   py::dict result;

@@ -128,6 +128,11 @@ BreakInfo idle_info(const FunctionState& state) {
   return info;
 }
 
+// A user's backend sees a graph as calls of NumPy's functions, and there is none for a loop.
+bool takes_control_flow(const CompileOptions& options) {
+  return options.backend != Backend::kUsers;
+}
+
 void note_compilation(const Site& site, const Entry& entry) {
   if (compile_lines.size() == kMostCompileLines) compile_lines.pop_front();
   compile_lines.push_back({site.name, entry.times});
@@ -161,7 +166,9 @@ Entry* compile_call(FunctionState* state, Site* site, const guards::CallInputs& 
   const Ref function = Ref::create(call.function);
   ++state->stats.compiles;
   const bool is_start = site->frames.empty();
-  auto traced = trace_call({function, is_start ? nullptr : &site->frames, site->name}, call);
+  auto traced = trace_call({function, is_start ? nullptr : &site->frames, site->name,
+                            takes_control_flow(state->options)},
+                           call);
   const double trace_ms = milliseconds_since(start);
   // What the trace relied on, beside its guards, has changed meanwhile.
   if (drop_count() != drops) return nullptr;

@@ -374,3 +374,57 @@ def test_programs(function, backend):
     for shape in ((4, 6), (5, 5), (3, 8)):
         differential.check_call(compiled, function, lambda: (array(*shape, start=3) * 1.0,))
         differential.check_call(compiled, function, lambda: (array(*shape, start=3, layout="F") * 1.0,))
+
+
+# ---- loops
+
+
+def sums_of_prefixes(x, out):
+    total = 0.0
+    for i in range(x.shape[0]):
+        total += x[i]
+        if total > 1.0:
+            total -= 1.0
+        out[i] = total
+    return total
+
+
+def test_loops_run_by_every_named_backend():
+    """Spec 1.8: the graph has the loop, which "graph" and "eager" run node by node."""
+    for backend in nl.list_backends():
+        compiled = nl.compile(sums_of_prefixes, backend=backend)
+        for count in 0, 1, 9:
+            y = np.linspace(0.1, 0.9, count)
+            ours, numpys = np.zeros(count), np.zeros(count)
+            assert compiled(y, ours) == sums_of_prefixes(y, numpys)
+            assert np.array_equal(ours, numpys)
+        assert any("loop(" in str(entry.graph) for entry in compiled.entries), backend
+
+
+def test_a_loop_that_restarts_has_stored_nothing():
+    def f(x, out):
+        for i in range(x.shape[0]):
+            out[i] = 1.0 / x[i]
+
+    for backend in nl.list_backends():
+        compiled = nl.compile(f, backend=backend)
+        y = np.array([1.0, 2.0, 0.0, 4.0])
+        out = np.full(4, -1.0)
+        with np.errstate(divide="raise"), pytest.raises(FloatingPointError):
+            compiled(y, out)
+        assert out.tolist() == [1.0, 0.5, -1.0, -1.0]  # by CPython, up to the line that raises
+        assert compiled.entries[0].restarts == 1
+
+
+def test_a_callable_gets_no_control_flow():
+    """docs/backends.md: "The graph is a straight list of calls"."""
+    recorder = Recorder()
+    compiled = nl.compile(sums_of_prefixes, backend=recorder)
+    y = np.linspace(0.1, 0.9, 5)
+    for _ in range(2):
+        ours, numpys = np.zeros(5), np.zeros(5)
+        assert compiled(y, ours) == sums_of_prefixes(y, numpys)
+        assert np.array_equal(ours, numpys)
+    for graph in recorder.graphs:
+        graph.lint()
+    assert not any("loop(" in str(entry.graph) for entry in compiled.entries)

@@ -137,7 +137,8 @@ struct TraceBreak {
 struct TraceStart {
   BorrowedRef function;
   const std::vector<SuspendedFrame>* frames = nullptr;
-  std::string name;  // with `frames`: what the last of them is called
+  std::string name;          // with `frames`: what the last of them is called
+  bool control_flow = true;  // whether the graph may have any: loops and branches of the program's
 };
 std::variant<TraceResult, TraceBreak> trace_call(const TraceStart& start,
                                                  const guards::CallInputs& inputs);

@@ -512,6 +512,7 @@ std::variant<TraceResult, TraceBreak> trace_call(const TraceStart& start,
   int64_t stop_at = -1;
   std::set<const void*> opaque;
   LoopFacts loops;
+  loops.may_capture = start.control_flow && options().capture_loops;
   for (;;) {
     trace_clock() = 0;
     Tracer tracer(start.function, inputs);

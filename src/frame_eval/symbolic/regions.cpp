@@ -5,7 +5,6 @@
 #include "numlift/frame_eval/resume_code.h"
 #include "numlift/graph/scalar.h"
 #include "numlift/support/log.h"
-#include "numlift/support/options.h"
 #include "symbolic/limits.h"
 #include "symbolic/pure.h"
 #include "symbolic/raising.h"
@@ -68,7 +67,7 @@ bool Regions::wants_while(const Frame& frame, size_t head) const {
 
 void Regions::want_while(const Frame& frame, size_t head) {
   const LoopFacts::Place place{frame.bytecode.get(), head};
-  if (!options().capture_loops || frame.is_polyfill || is_generator(frame) || is_refused(place) ||
+  if (!facts_.may_capture || frame.is_polyfill || is_generator(frame) || is_refused(place) ||
       facts_.wanted.contains(place) || !begins_while_loop(*frame.bytecode, head))
     return;
   facts_.wanted[place] = true;
@@ -184,7 +183,7 @@ void Regions::leave(Frame& frame, const Sym& returned) {
 }
 
 bool Regions::may_branch(const Frame& frame, size_t if_true, size_t if_false) {
-  if (!options().capture_loops) return false;
+  if (!facts_.may_capture) return false;
   if (interpreter_.tracer.in_region()) return true;
   if (frame.is_polyfill || is_generator(frame)) return false;
   // The test before the first iteration.

@@ -23,6 +23,7 @@ namespace numlift::frame_eval {
 
 // What is known of the loops of one call from earlier traces of it.
 struct LoopFacts {
+  bool may_capture = true;
   struct Loop {
     bool is_refused = false;
     std::string why;  // it is refused

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <set>
 
-#include "numlift/support/options.h"
 #include "symbolic/limits.h"
 #include "symbolic/pure.h"
 #include "symbolic/regions.h"
@@ -322,7 +321,7 @@ void Regions::capture(Frame& frame, size_t head, const std::optional<SizeExpr>& 
 
 bool Regions::capture_for(Frame& frame, const Instruction& instruction) {
   const size_t head = frame.next - 1;
-  if (!options().capture_loops || frame.is_polyfill || is_generator(frame) ||
+  if (!facts_.may_capture || frame.is_polyfill || is_generator(frame) ||
       frame.trips.contains(frame.next) || is_refused({frame.bytecode.get(), head}))
     return false;
   const auto iterator = std::static_pointer_cast<IteratorValue>(frame.peek());
