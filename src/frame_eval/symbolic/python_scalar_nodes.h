@@ -1,4 +1,5 @@
-// For the files of arithmetic on Python numbers: nodes, and the numbers that they are computed from.
+// For the files of arithmetic on Python numbers: nodes, and the numbers that they are computed
+// from.
 #pragma once
 
 #include "symbolic/python_scalars.h"

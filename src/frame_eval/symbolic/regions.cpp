@@ -16,7 +16,6 @@ namespace {
 
 constexpr size_t kNowhere = kSink - 1;
 
-
 size_t skip_nops(const Bytecode& bytecode, size_t index) {
   while (index < bytecode.instructions.size() && bytecode.instructions[index].op == Instr::kNop)
     ++index;
