@@ -409,6 +409,11 @@ std::vector<SuspendedFrame> ResumeBuilder::run_unit(const SuspendedFrame& at_uni
   const auto add_after = [&](int32_t next, std::vector<bool> left) {
     after.push_back({at_unit.bytecode, at_unit.globals, next, set, std::move(left)});
   };
+  // CPython 3.13 looks for the handler of what a frame raises that its own specialised instruction
+  // has pushed (a[i] by a __getitem__ in Python) one code unit before that instruction.
+  use_handler(original_.instructions[static_cast<size_t>(unit.begin)].handler);
+  add(Instr::kNop);
+  use_handler(kNoTarget);
   for (int32_t i = unit.begin; i + 1 < unit.end; ++i) {
     add_copy(i);
     advance(original_.instructions[static_cast<size_t>(i)], false, &stack);

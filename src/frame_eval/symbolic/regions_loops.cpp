@@ -226,7 +226,13 @@ FrameState Regions::exhausted_state(const Context& context, const FrameState& at
         value = tracer.new_scalar(
             tracer.append(Op::kCast, {variable.carrier.buffer}, NoAttr{}, variable.around->type));
     }
-    if (variable.carrier.storage) variable.carrier.storage->may_alias = variable.aliases;
+    if (value->kind == SymKind::kArray && variable.carrier.storage->may_alias != variable.aliases) {
+      // Not what the paths have that left before the first iteration was over.
+      const auto array = std::make_shared<ArrayValue>(as<ArrayValue>(value));
+      array->storage = std::make_shared<Storage>(*array->storage);
+      array->storage->may_alias = variable.aliases;
+      value = array;
+    }
   }
   return state;
 }

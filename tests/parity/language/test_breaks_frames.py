@@ -314,3 +314,22 @@ def test_references_do_not_leak():
         compiled(X, marker)
         events.clear()
     assert sys.getrefcount(marker) == before
+
+
+def test_a_handler_catches_what_a_getitem_in_python_raises():
+    # From its second run on, CPython runs the subscript by an instruction that pushes the frame itself.
+    class Table:
+        def __getitem__(self, key):
+            return {}[weakref.ref(key)]
+
+    table = Table()
+
+    def f(x, key):
+        try:
+            return table[key]
+        except KeyError:
+            return x + 1
+
+    compiled = nl.compile(f)
+    for _ in range(4):
+        compare(compiled(X, Table()), X + 1)
