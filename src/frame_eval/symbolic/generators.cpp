@@ -184,11 +184,40 @@ Sym close_generator(Interpreter& interpreter, GeneratorBody& body) {
   return interpreter.none();
 }
 
-// The arguments of throw(): a class or an instance, maybe with a value.
+// From 3.12 on, throw() with more than one argument warns. Python itself is asked.
+bool throws_by_class() {
+  static const bool throws = [] {
+    Ref globals = checked(PyDict_New());
+    check_status(PyDict_SetItemString(globals.get(), "__builtins__", PyEval_GetBuiltins()));
+    static const char* const kSource = R"(
+import warnings
+
+with warnings.catch_warnings():
+    warnings.simplefilter("error")
+    try:
+        iter(_ for _ in ()).throw(KeyError, KeyError(), None)
+    except Exception as error:
+        result = type(error) is KeyError
+)";
+    checked(PyRun_String(kSource, Py_file_input, globals.get(), globals.get()));
+    return PyDict_GetItemString(globals.get(), "result") == Py_True;
+  }();
+  return throws;
+}
+
+// The arguments of throw(): a class or an instance; or a class, an instance of it and its
+// traceback.
 Raised thrown_by(Interpreter& interpreter, const CallArguments& arguments) {
   ArgumentReader read("throw", arguments);
-  read.expect(1, 1);  // more of them are deprecated
+  read.expect(1, throws_by_class() ? 3 : 1);
   Sym exception = read[0];
+  if (read.count() > 1) {
+    const bool is_its_own = is_exception(read[1]) && exception->kind == SymKind::kObject &&
+                            PyExceptionClass_Check(object_of(exception).get()) &&
+                            is_instance(*as_exception(read[1]), object_of(exception).get());
+    if (!is_its_own) throw_break("unsupported_call", "throw() of a class with such a value");
+    exception = read[1];
+  }
   if (exception->kind == SymKind::kObject && PyExceptionClass_Check(object_of(exception).get())) {
     exception = call_value(interpreter, exception, {});
   }
