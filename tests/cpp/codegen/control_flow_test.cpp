@@ -49,8 +49,15 @@ class ControlFlow : public ::testing::Test {
     return make_inputs(graph_, std::move(symbols), seed);
   }
 
+  // Results lie in its memory.
+  TestHost& new_host(codegen::ProgramFunction function, const TestInputs& inputs) {
+    hosts_.push_back(
+        std::make_unique<TestHost>(compiled_->program, function, inputs.symbols, inputs.arrays));
+    return *hosts_.back();
+  }
+
   HostResult run(const TestInputs& inputs) {
-    TestHost host(compiled_->program, compiled_->code->function(), inputs.symbols, inputs.arrays);
+    TestHost& host = new_host(compiled_->code->function(), inputs);
     host.stop_at_poll = stop_at_poll_;
     const TestInputs before = clone_inputs(inputs);
     HostResult result = host.run();
@@ -62,8 +69,7 @@ class ControlFlow : public ::testing::Test {
       }
       if (!precise_)
         precise_ = codegen::emit_native(compiled_->program, false, codegen::LoopChecks::kPrecise);
-      result =
-          TestHost(compiled_->program, precise_->function(), inputs.symbols, inputs.arrays).run();
+      result = new_host(precise_->function(), inputs).run();
     }
     EXPECT_TRUE(result.guards_intact) << text_;
     return result;
@@ -85,6 +91,7 @@ class ControlFlow : public ::testing::Test {
 
   Graph graph_;
   std::unique_ptr<codegen::CompiledProgram> compiled_;
+  std::vector<std::unique_ptr<TestHost>> hosts_;
   std::unique_ptr<codegen::NativeCode> precise_;  // made when it is needed
   bool is_suspicious_ = false;
   std::string text_;
