@@ -113,7 +113,10 @@ class Finisher {
   // One loop on each path: an innermost one, or the one around it where that walks along memory and
   // the innermost do not (columns of a C-ordered array are reduced with one lane a column).
   void choose_vector(VarId var) {
-    if (!has_loops(loop(var)) || is_better_than_inner(var)) {
+    // A scratch of one element serves one iteration at a time.
+    const bool is_innermost = !has_loops(loop(var));
+    if (is_innermost && raw_.holds_private[static_cast<size_t>(var)]) return;
+    if (is_innermost || is_better_than_inner(var)) {
       loop(var).vector = true;
       return;
     }

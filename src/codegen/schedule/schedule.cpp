@@ -26,7 +26,11 @@ std::vector<Task> make_tasks(const Plan& plan) {
     const Op op = plan.graph.nodes()[i].op;
     const bool is_effect = op == Op::kStore || op == Op::kExtern;
     if (!plan.nodes[i].needed || !(plan.nodes[i].own_buffer || is_effect)) continue;
-    tasks.push_back(make_task(plan, NodeId{static_cast<uint32_t>(i)}));
+    Task task = make_task(plan, NodeId{static_cast<uint32_t>(i)});
+    // No element to store: an axis is known to be empty.
+    const bool is_empty =
+        std::any_of(task.extents.begin(), task.extents.begin() + task.kept, is_zero);
+    if (!is_empty) tasks.push_back(std::move(task));
   }
   return tasks;
 }

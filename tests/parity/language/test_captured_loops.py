@@ -333,6 +333,27 @@ def test_gathers_and_masks():
     captured(f, (V, np.array([3, 8, 20, 39]), 12))
 
 
+def test_masks_by_parts_of_complex_numbers():
+    def f(x, n):
+        for _ in range(n):
+            y = x + 1
+            y[y.real >= 1] = True
+            x = y + 1
+        return x
+
+    same(f, (V - 0.5 + V * 1j, 3), (V + V * 1j, 12))
+
+
+def test_arrays_without_elements():
+    def f(a, n):
+        for _ in range(n):
+            a[:] = a.T
+            a += 1
+        return a, a.sum()
+
+    same(f, (np.zeros((0, 0), np.float32), 3), (np.zeros((0, 0)), 12), (M[:9, :9], 12))
+
+
 # ---- what is left to Python
 
 
