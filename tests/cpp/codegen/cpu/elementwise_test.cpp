@@ -186,11 +186,9 @@ void with_reference(Op op, T a, T b, Check check) {
 template <class T>
 void check_op(Op op, DType dtype, bool unit) {
   const bool integer = is_integer(dtype);
-  // Arrays of integers wrap: nobody asks for their overflow.
-  const bool wraps = op == Op::kAdd || op == Op::kSubtract || op == Op::kMultiply ||
-                     op == Op::kNegative || op == Op::kAbsolute;
   uint8_t checks = kFpNone;
-  if (integer) checks = wraps ? kFpDivide | kFpInvalid : kFpAll;
+  // Arrays of integers wrap: nobody asks for their overflow.
+  if (integer) checks = wraps_silently_on_arrays(op) ? kFpDivide | kFpInvalid : kFpAll;
   Runner runner(one_op(op, dtype, unit, checks));
   const int arity = op_info(op).arity;
   std::vector<std::pair<int, int>> strides = {{1, 1}};
