@@ -18,7 +18,5 @@ std::string check_operand_dtypes(Op op, std::span<const DType> operands);
 // The conditions (FpChecks) that NumPy could report in this op on this loop dtype; see FpChecks on
 // integers. For Cast `loop_dtype` is the operand's.
 uint8_t possible_conditions(Op op, DType loop_dtype, const Type& result);
-// The ops whose integer overflow is a condition for NumPy's scalars only.
-bool wraps_silently_on_arrays(Op op);
 
 }  // namespace numlift

@@ -125,9 +125,7 @@ bool tells_overflow(const Graph& graph, const Node& node) {
   const bool is_scalar = node.type.value_kind == ValueKind::kNumpyScalar ||
                          node.type.value_kind == ValueKind::kPyScalar;
   return is_scalar && (node.fp_checks & kFpOver) != 0 &&
-         is_integer(graph.node(node.operands[0]).type.dtype) &&
-         (node.op == Op::kAdd || node.op == Op::kSubtract || node.op == Op::kMultiply ||
-          node.op == Op::kNegative || node.op == Op::kAbsolute);
+         is_integer(graph.node(node.operands[0]).type.dtype) && wraps_silently_on_arrays(node.op);
 }
 
 Ref by_operator(Op op, std::vector<Ref> operands) {

@@ -27,6 +27,8 @@ struct OpInfo {
 };
 
 const OpInfo& op_info(Op op);
+// The ops whose integer overflow is a condition for scalars only: on arrays they wrap.
+bool wraps_silently_on_arrays(Op op);
 // By text form; false when there is none.
 bool parse_op(std::string_view text, Op* out);
 

@@ -179,26 +179,16 @@ void drop_unread_stores(const Plan& plan, const std::vector<Task>& tasks,
   }
 }
 
-void make_private(Plan* plan, const std::vector<Task>& tasks, std::vector<RawStep>* steps) {
+void make_private(Plan* plan, const std::vector<Task>& tasks, const std::vector<NodeId>& loops,
+                  std::vector<RawStep>* steps) {
   const std::vector<Uses> uses = find_uses(*plan, tasks, steps);
-  // By step: the innermost loop of the program around it.
-  std::vector<NodeId> loop_of;
-  std::vector<NodeId> open;
-  for (const RawStep& step : *steps) {
-    const NodeId* control = std::get_if<NodeId>(&step);
-    const Op op = control == nullptr ? Op::kAdd : plan->graph.node(*control).op;
-    if (op == Op::kLoop) open.push_back(*control);
-    if (op == Op::kEnd && plan->graph.node(plan->graph.node(*control).operands[0]).op == Op::kLoop)
-      open.pop_back();
-    loop_of.push_back(open.empty() ? kNoNode : open.back());
-  }
   for (size_t i = 0; i < plan->buffers.size(); ++i) {
     Buffer& buffer = plan->buffers[i];
     if (buffer.kind != Buffer::Kind::kTemp || !uses[i].in_one_nest || uses[i].stores.empty()) {
       continue;
     }
     // What a later iteration reads is not private to this one.
-    if (plan->regions.loop_of(buffer.node) != loop_of[uses[i].step]) continue;
+    if (plan->regions.loop_of(buffer.node) != loops[uses[i].step]) continue;
     try_private(&buffer, uses[i], &std::get<RawNest>((*steps)[uses[i].step]));
   }
 }

@@ -16,7 +16,9 @@ using RawStep = std::variant<RawNest, TaskId, NodeId>;
 void drop_unread_stores(const Plan& plan, const std::vector<Task>& tasks,
                         std::vector<RawStep>* steps);
 // Temporaries that only one root loop touches, each iteration its own part, keep just that part.
-void make_private(Plan* plan, const std::vector<Task>& tasks, std::vector<RawStep>* steps);
+// `loops`: by step, the innermost loop of the program around it (kNoNode: none).
+void make_private(Plan* plan, const std::vector<Task>& tasks, const std::vector<NodeId>& loops,
+                  std::vector<RawStep>* steps);
 
 // On the finished program: drops buffers that nothing mentions, keeps scalars on the stack that
 // only `program` itself touches, gives the other temporaries their slots, and puts allocation steps

@@ -91,6 +91,21 @@ Step make_loop_step(const Plan& plan, NodeId id) {
   return step;
 }
 
+// By step: the innermost loop of the program around it; kNoNode: none.
+std::vector<NodeId> loops_around(const Plan& plan, const std::vector<RawStep>& steps) {
+  std::vector<NodeId> loops, open;
+  for (const RawStep& step : steps) {
+    const NodeId* control = std::get_if<NodeId>(&step);
+    const Node* node = control == nullptr ? nullptr : &plan.graph.node(*control);
+    if (node != nullptr && node->op == Op::kLoop) open.push_back(*control);
+    if (node != nullptr && node->op == Op::kEnd &&
+        plan.graph.node(node->operands[0]).op == Op::kLoop)
+      open.pop_back();
+    loops.push_back(open.empty() ? kNoNode : open.back());
+  }
+  return loops;
+}
+
 Step finish_step(const Plan& plan, const std::vector<Task>& tasks, NodeId loop_around,
                  RawStep raw) {
   if (const NodeId* control = std::get_if<NodeId>(&raw)) return make_control_step(plan, *control);
@@ -162,19 +177,12 @@ Program schedule(Graph graph) {
   const std::vector<Task> tasks = make_tasks(plan);
   std::vector<RawStep> raw_steps = make_raw_steps(plan, tasks);
   drop_unread_stores(plan, tasks, &raw_steps);
-  make_private(&plan, tasks, &raw_steps);
+  const std::vector<NodeId> loops = loops_around(plan, raw_steps);
+  make_private(&plan, tasks, loops, &raw_steps);
 
   Program program;
-  std::vector<NodeId> loops;  // of the program, around the step
-  for (RawStep& raw : raw_steps) {
-    const NodeId* control = std::get_if<NodeId>(&raw);
-    const Node* node = control == nullptr ? nullptr : &plan.graph.node(*control);
-    if (node != nullptr && node->op == Op::kLoop) loops.push_back(*control);
-    if (node != nullptr && node->op == Op::kEnd &&
-        plan.graph.node(node->operands[0]).op == Op::kLoop)
-      loops.pop_back();
-    program.steps.push_back(
-        finish_step(plan, tasks, loops.empty() ? kNoNode : loops.back(), std::move(raw)));
+  for (size_t i = 0; i < raw_steps.size(); ++i) {
+    program.steps.push_back(finish_step(plan, tasks, loops[i], std::move(raw_steps[i])));
     const Step& step = program.steps.back();
     if (std::holds_alternative<NestStep>(step) || std::holds_alternative<NumpyLoopStep>(step))
       ++program.kernel_count;

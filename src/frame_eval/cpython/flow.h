@@ -1,4 +1,4 @@
-// What holds on every path through a Bytecode: stack depth, locals that are set. For this folder.
+// What holds on every path through a Bytecode: stack depth, locals that are set.
 #pragma once
 
 #include "numlift/frame_eval/bytecode.h"

@@ -2,6 +2,7 @@
 
 #include "numlift/graph/scalar.h"
 #include "symbolic/frame_state.h"
+#include "symbolic/numpy_common.h"
 #include "symbolic/operators.h"
 #include "symbolic/pure.h"
 
@@ -21,9 +22,8 @@ std::optional<NodeId> run_time_truth(Interpreter& interpreter, const Sym& value)
   if (type.dtype == DType::kBool) return node;
   ScalarBits zero;
   zero.dtype = type.dtype;
-  const NodeId constant =
-      tracer.append(Op::kConstant, {}, ConstantAttr{zero}, Type{type.value_kind, type.dtype, {}});
-  return tracer.append(Op::kNotEqual, {node, constant}, NoAttr{}, py_scalar_type(DType::kBool));
+  return tracer.append(Op::kNotEqual, {node, constant_node(tracer, zero, type.value_kind)},
+                       NoAttr{}, py_scalar_type(DType::kBool));
 }
 
 std::optional<bool> decide_or_branch(Interpreter& interpreter, const Sym& value,

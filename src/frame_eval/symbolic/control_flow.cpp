@@ -4,21 +4,10 @@
 
 #include <algorithm>
 
+#include "cpython/flow.h"
+
 namespace numlift::frame_eval {
 namespace {
-
-bool falls_through(const Instruction& instruction) {
-  switch (instruction.op) {
-    case Instr::kJump:
-    case Instr::kReturnValue:
-    case Instr::kReturnConst:
-    case Instr::kReraise:
-    case Instr::kRaiseVarargs:
-      return false;
-    default:
-      return true;
-  }
-}
 
 bool returns(const Instruction& instruction) {
   return instruction.op == Instr::kReturnValue || instruction.op == Instr::kReturnConst;

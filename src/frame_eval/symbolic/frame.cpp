@@ -32,6 +32,18 @@ std::vector<Sym> Frame::pop_many(int count) {
   return values;
 }
 
+void end_for(Frame& frame, const Instruction& for_iter) {
+  // What the exhausted loop leaves on the stack for the instructions at the target depends on the
+  // version; the stack effect tells.
+  const int effect = stack_effect(for_iter, true);
+  if (effect < 0) {
+    frame.pop_many(-effect);
+  } else {
+    for (int i = 0; i < effect; ++i) frame.push(null_value());
+  }
+  frame.next = static_cast<size_t>(for_iter.target);
+}
+
 void count_trip(Frame& frame, size_t place) {
   LoopTrips& trips = frame.trips[place];
   if (trips.count == 0) trips.began = frame.unit_clock;

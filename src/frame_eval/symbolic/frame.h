@@ -54,6 +54,9 @@ struct Frame {
   std::vector<Sym> pop_many(int count);
 };
 
+// Behind a ForIter whose iterator is exhausted.
+void end_for(Frame& frame, const Instruction& for_iter);
+
 // Once more around the loop that is known by this place. Throws Break when it is not to be unrolled
 // any further: the trace then ends where the loop began, so that none of it is in the graph.
 void count_trip(Frame& frame, size_t place);

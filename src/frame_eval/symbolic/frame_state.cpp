@@ -51,17 +51,6 @@ bool is_python(const StateType& type) {
   return type.kind == StateKind::kInt || type.type.value_kind == ValueKind::kPyScalar;
 }
 
-std::vector<SizeExpr> strides_in_order(const Type& type, const AxisOrder& order) {
-  std::vector<SizeExpr> strides(type.dims.size());
-  SizeExpr step = item_size(type.dtype);
-  for (size_t k = strides.size(); k-- > 0;) {
-    const size_t axis = order.empty() ? k : order[k];
-    strides[axis] = step;
-    step = step * type.dims[axis];
-  }
-  return strides;
-}
-
 }  // namespace
 
 std::optional<StateType> state_type(const Sym& value) {
@@ -80,9 +69,9 @@ std::optional<StateType> state_type(const Sym& value) {
     // What is made of it has the memory order that its strides ask for; of vectors there is one.
     const size_t rank = array.type.dims.size();
     StateType type{StateKind::kArray, array.type, false, {}};
-    if (rank < 2 || array.strides == strides_in_order(array.type, {})) return type;
+    if (rank < 2 || array.strides == strides_for(array.type, {})) return type;
     for (size_t axis = rank; axis-- > 0;) type.order.push_back(static_cast<uint8_t>(axis));
-    if (array.strides != strides_in_order(array.type, type.order)) return std::nullopt;
+    if (array.strides != strides_for(array.type, type.order)) return std::nullopt;
     return type;
   }
   return std::nullopt;
@@ -138,7 +127,7 @@ NodeId number_node(Tracer& tracer, const Sym& value, DType dtype) {
     bits.dtype = type->dtype;
     if (!numpy_shim::read_scalar(constant->get(), type->value_kind, type->dtype, bits.bytes.data()))
       refuse_loop("an int beyond 64 bits");
-    node = tracer.append(Op::kConstant, {}, ConstantAttr{bits}, *type);
+    node = constant_node(tracer, bits, type->value_kind);
   }
   if (tracer.type_of(node).dtype == dtype) return node;
   const uint8_t checks = std::exchange(tracer.fp_checks, kFpNone);
@@ -163,8 +152,7 @@ void keep_in_bounds(Tracer& tracer, NodeId integer) {
   constexpr int64_t kMost = int64_t{1} << 40;
   for (const auto& [op, bound] : {std::pair{Op::kLessEqual, kMost}, {Op::kGreaterEqual, -kMost}}) {
     const NodeId limit =
-        tracer.append(Op::kConstant, {}, ConstantAttr{make_scalar(DType::kInt64, bound)},
-                      py_scalar_type(DType::kInt64));
+        constant_node(tracer, make_scalar(DType::kInt64, bound), ValueKind::kPyScalar);
     tracer.control(Op::kCheck,
                    tracer.append(op, {integer, limit}, NoAttr{}, py_scalar_type(DType::kBool)));
   }
@@ -172,11 +160,14 @@ void keep_in_bounds(Tracer& tracer, NodeId integer) {
 
 }  // namespace
 
-Carrier make_carrier(Tracer& tracer, const StateType& type, int64_t hint, NodeId before) {
+Carrier make_carrier(Tracer& tracer, const StateType& type, const Sym& seen, NodeId before) {
   Carrier carrier;
   carrier.type = type;
   if (type.kind == StateKind::kInt) {
-    carrier.symbol = tracer.run_symbol(hint, std::nullopt);
+    std::optional<int64_t> hint;
+    if (seen && seen->kind == SymKind::kSize)
+      hint = as<SizeValue>(seen).expr.evaluate(tracer.graph().symbol_hints());
+    carrier.symbol = tracer.run_symbol(hint.value_or(0), std::nullopt);
     return carrier;
   }
   placed(tracer, before, [&] {
@@ -206,25 +197,13 @@ Sym read_carrier(Tracer& tracer, const Carrier& carrier) {
       auto array = std::make_shared<ArrayValue>();
       array->storage = carrier.storage;
       array->type = carrier.type.type;
-      array->strides = strides_in_order(array->type, carrier.type.order);
+      array->strides = strides_for(array->type, carrier.type.order);
       return array;
     }
     case StateKind::kSame:
       break;
   }
   NUMLIFT_UNREACHABLE();
-}
-
-NodeId with_dims(Tracer& tracer, NodeId node, const std::vector<SizeExpr>& dims) {
-  const Type& type = tracer.type_of(node);
-  bool same = true;
-  IndexMap map;
-  for (size_t axis = 0; axis < dims.size(); ++axis) {
-    same = same && tracer.simplify(type.dims[axis]) == tracer.simplify(dims[axis]);
-    map.axes.push_back({0, 1, static_cast<int>(axis)});
-  }
-  if (same) return node;
-  return tracer.append(Op::kView, {node}, ViewAttr{std::move(map)}, array_type(type.dtype, dims));
 }
 
 void store_carriers(Tracer& tracer, const std::vector<std::pair<const Carrier*, Sym>>& values,
@@ -249,7 +228,7 @@ void store_carriers(Tracer& tracer, const std::vector<std::pair<const Carrier*, 
         case StateKind::kArray: {
           auto& array = as<ArrayValue>(value);
           if (array.storage == carrier->storage && array.chain.empty()) break;  // it is there
-          contents[i] = with_dims(tracer, tracer.read(array), carrier->type.type.dims);
+          contents[i] = broadcast_node(tracer, tracer.read(array), carrier->type.type.dims, false);
           // Another carrier's memory, which is about to get its own new contents.
           const bool is_state = std::any_of(values.begin(), values.end(), [&](const auto& one) {
             return one.first->storage && one.first->storage == array.storage;
@@ -301,8 +280,7 @@ bool RegionStart::contains(const Tracer& tracer, const Sym& value) const {
         }
       }
       if (array.storage->is_input) return false;
-      Graph& graph = const_cast<Tracer&>(tracer).graph();
-      return graph.buffer_of(array.storage->current) >= first;
+      return tracer.graph().buffer_of(array.storage->current) >= first;
     }
     default: {
       bool inside = false;
@@ -370,8 +348,7 @@ class Merger {
     if (type->kind == StateKind::kArray && dims_belong_inside(*type)) {
       refuse_loop("the size of an array that leaves a loop depends on the iteration");
     }
-    auto carrier =
-        std::make_shared<Carrier>(make_carrier(tracer_, *type, hint_of(values[0]), start_.first));
+    auto carrier = std::make_shared<Carrier>(make_carrier(tracer_, *type, values[0], start_.first));
     if (carrier->storage) {
       carrier->storage->may_alias =
           std::any_of(values.begin(), values.end(), [&](const Sym& value) {
@@ -407,12 +384,6 @@ class Merger {
       probe->expr = dim;
       return start_.contains(tracer_, probe);
     });
-  }
-
-  int64_t hint_of(const Sym& value) const {
-    if (value->kind == SymKind::kSize)
-      return as<SizeValue>(value).expr.evaluate(tracer_.graph().symbol_hints()).value_or(0);
-    return 0;
   }
 
   Tracer& tracer_;

@@ -54,12 +54,11 @@ struct Carrier {
   SizeExpr symbol;                   // kInt
   std::shared_ptr<Storage> storage;  // kArray
 };
-// Its memory is made before `before`; kNoNode: here.
-Carrier make_carrier(Tracer& tracer, const StateType& type, int64_t hint, NodeId before);
+// Its memory is made before `before`; kNoNode: here. `seen`: a value that it may hold in this call,
+// or null.
+Carrier make_carrier(Tracer& tracer, const StateType& type, const Sym& seen, NodeId before);
 // The value that it holds now.
 Sym read_carrier(Tracer& tracer, const Carrier& carrier);
-// The node under these dims, which are known to be equal to its own.
-NodeId with_dims(Tracer& tracer, NodeId node, const std::vector<SizeExpr>& dims);
 // All at once, each the value beside it: before `before`, or here.
 void store_carriers(Tracer& tracer, const std::vector<std::pair<const Carrier*, Sym>>& values,
                     NodeId before);

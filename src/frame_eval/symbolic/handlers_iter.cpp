@@ -32,15 +32,7 @@ void for_iter(Interpreter& interpreter, Frame& frame, const Instruction& instruc
     return;
   }
   frame.trips.erase(frame.next);
-  // What the exhausted loop leaves on the stack for the instructions at the target depends on the
-  // version; the stack effect tells.
-  const int effect = stack_effect(instruction, true);
-  if (effect < 0) {
-    frame.pop_many(-effect);
-  } else {
-    for (int i = 0; i < effect; ++i) frame.push(null_value());
-  }
-  frame.next = static_cast<size_t>(instruction.target);
+  end_for(frame, instruction);
 }
 
 void pop_by_effect(Interpreter&, Frame& frame, const Instruction& instruction) {

@@ -3,35 +3,27 @@
 #include <utility>
 
 #include "numlift/graph/scalar.h"
+#include "symbolic/numpy_common.h"
 #include "symbolic/operators.h"
 #include "symbolic/pure.h"
-#include "symbolic/python_scalars.h"
+#include "symbolic/python_scalar_nodes.h"
 
 namespace numlift::frame_eval {
 namespace {
 
 NodeId int_constant(Tracer& tracer, int64_t value) {
-  return tracer.append(Op::kConstant, {}, ConstantAttr{make_scalar(DType::kInt64, value)},
-                       py_scalar_type(DType::kInt64));
+  return constant_node(tracer, make_scalar(DType::kInt64, value), ValueKind::kPyScalar);
 }
 
-NodeId node_of(Tracer& tracer, Op op, std::vector<NodeId> operands, DType dtype, uint8_t checks) {
-  const uint8_t kept = std::exchange(tracer.fp_checks, checks);
-  const NodeId node = tracer.append(op, std::move(operands), NoAttr{}, py_scalar_type(dtype));
-  tracer.fp_checks = kept;
-  if (tracer.graph().node(node).fp_checks != checks)
-    tracer.graph().mutable_node(node).fp_checks = checks;
-  return node;
+NodeId bool_of(Interpreter& interpreter, Op op, NodeId a, NodeId b) {
+  return scalar_node(interpreter, op, {a, b}, DType::kBool, kFpNone);
 }
 
-NodeId bool_of(Tracer& tracer, Op op, NodeId a, NodeId b) {
-  return node_of(tracer, op, {a, b}, DType::kBool, kFpNone);
-}
-
-void require_between(Tracer& tracer, NodeId value, int64_t least, int64_t most) {
-  tracer.control(Op::kCheck,
-                 bool_of(tracer, Op::kGreaterEqual, value, int_constant(tracer, least)));
-  tracer.control(Op::kCheck, bool_of(tracer, Op::kLessEqual, value, int_constant(tracer, most)));
+void require_between(Interpreter& interpreter, NodeId value, int64_t least, int64_t most) {
+  for (const auto& [op, bound] : {std::pair{Op::kGreaterEqual, least}, {Op::kLessEqual, most}}) {
+    const NodeId limit = int_constant(interpreter.tracer, bound);
+    interpreter.tracer.control(Op::kCheck, bool_of(interpreter, op, value, limit));
+  }
 }
 
 std::optional<int64_t> known_int(const Sym& value) {
@@ -57,7 +49,7 @@ std::optional<NodeId> int_operand(Interpreter& interpreter, const Sym& value) {
   if (is_int_node(value)) {
     const auto& scalar = as<ScalarValue>(value);
     if (scalar.type.dtype == DType::kInt64) return scalar.node;
-    return node_of(tracer, Op::kCast, {scalar.node}, DType::kInt64, kFpNone);
+    return scalar_node(interpreter, Op::kCast, {scalar.node}, DType::kInt64, kFpNone);
   }
   if (value->kind != SymKind::kObject) return std::nullopt;
   if (PyBool_Check(object_of(value).get()))
@@ -74,7 +66,7 @@ std::optional<Sym> int_node_binary(Interpreter& interpreter, int nb_op, const Sy
   const auto x = int_operand(interpreter, a), y = int_operand(interpreter, b);
   if (!x || !y) return std::nullopt;
   const auto result = [&](Op op, uint8_t checks) {
-    return tracer.new_scalar(node_of(tracer, op, {*x, *y}, DType::kInt64, checks));
+    return tracer.new_scalar(scalar_node(interpreter, op, {*x, *y}, DType::kInt64, checks));
   };
   switch (static_cast<NbOp>(nb_op)) {
     case kNbAdd:
@@ -101,19 +93,19 @@ std::optional<Sym> int_node_binary(Interpreter& interpreter, int nb_op, const Sy
       };
       Sym made = result(op, kFpNone);
       if (!is_bool(a) || !is_bool(b)) return made;
-      return tracer.new_scalar(node_of(tracer, Op::kNotEqual,
-                                       {as<ScalarValue>(made).node, int_constant(tracer, 0)},
-                                       DType::kBool, kFpNone));
+      return tracer.new_scalar(scalar_node(interpreter, Op::kNotEqual,
+                                           {as<ScalarValue>(made).node, int_constant(tracer, 0)},
+                                           DType::kBool, kFpNone));
     }
     case kNbRshift:
-      require_between(tracer, *y, 0, 63);
+      require_between(interpreter, *y, 0, 63);
       return result(Op::kRightShift, kFpNone);
     case kNbLshift: {
-      require_between(tracer, *y, 0, 62);
+      require_between(interpreter, *y, 0, 62);
       Sym made = result(Op::kLeftShift, kFpNone);
-      const NodeId back = node_of(tracer, Op::kRightShift, {as<ScalarValue>(made).node, *y},
-                                  DType::kInt64, kFpNone);
-      tracer.control(Op::kCheck, bool_of(tracer, Op::kEqual, back, *x));
+      const NodeId back = scalar_node(interpreter, Op::kRightShift,
+                                      {as<ScalarValue>(made).node, *y}, DType::kInt64, kFpNone);
+      tracer.control(Op::kCheck, bool_of(interpreter, Op::kEqual, back, *x));
       return made;
     }
     case kNbPower: {
@@ -121,15 +113,15 @@ std::optional<Sym> int_node_binary(Interpreter& interpreter, int nb_op, const Sy
       if (!exponent || *exponent < 1 || *exponent > 8) return std::nullopt;
       NodeId power = *x;
       for (int64_t i = 1; i < *exponent; ++i)
-        power = node_of(tracer, Op::kMultiply, {power, *x}, DType::kInt64, kFpOver);
+        power = scalar_node(interpreter, Op::kMultiply, {power, *x}, DType::kInt64, kFpOver);
       return tracer.new_scalar(power);
     }
     case kNbTrueDivide: {
       const NodeId divisor = exact_float_operand(interpreter, b);
-      tracer.control(Op::kCheck, bool_of(tracer, Op::kNotEqual, *y, int_constant(tracer, 0)));
-      return tracer.new_scalar(node_of(tracer, Op::kDivide,
-                                       {exact_float_operand(interpreter, a), divisor},
-                                       DType::kFloat64, kFpNone));
+      tracer.control(Op::kCheck, bool_of(interpreter, Op::kNotEqual, *y, int_constant(tracer, 0)));
+      return tracer.new_scalar(scalar_node(interpreter, Op::kDivide,
+                                           {exact_float_operand(interpreter, a), divisor},
+                                           DType::kFloat64, kFpNone));
     }
     case kNbMatrixMultiply:
       return std::nullopt;
@@ -143,12 +135,13 @@ std::optional<Sym> int_node_unary(Interpreter& interpreter, Op op, const Sym& a)
   if (!x) return std::nullopt;
   if (op == Op::kPositive) return tracer.new_scalar(*x);
   if (op == Op::kInvert)
-    return tracer.new_scalar(node_of(tracer, Op::kInvert, {*x}, DType::kInt64, kFpNone));
+    return tracer.new_scalar(scalar_node(interpreter, Op::kInvert, {*x}, DType::kInt64, kFpNone));
   const NodeId zero = int_constant(tracer, 0);
-  const NodeId negative = node_of(tracer, Op::kSubtract, {zero, *x}, DType::kInt64, kFpOver);
+  const NodeId negative =
+      scalar_node(interpreter, Op::kSubtract, {zero, *x}, DType::kInt64, kFpOver);
   if (op == Op::kNegative) return tracer.new_scalar(negative);
   return tracer.new_scalar(tracer.append(Op::kSelect,
-                                         {bool_of(tracer, Op::kLess, *x, zero), negative, *x},
+                                         {bool_of(interpreter, Op::kLess, *x, zero), negative, *x},
                                          NoAttr{}, py_scalar_type(DType::kInt64)));
 }
 
@@ -157,16 +150,15 @@ Sym int_node_compare(Interpreter& interpreter, int compare, const Sym& a, const 
                                 Op::kNotEqual, Op::kGreater,   Op::kGreaterEqual};
   const auto x = int_operand(interpreter, a), y = int_operand(interpreter, b);
   if (!x || !y) throw_break("data_dependent", "a comparison with an int beyond 64 bits");
-  return interpreter.tracer.new_scalar(bool_of(interpreter.tracer, kOps[compare], *x, *y));
+  return interpreter.tracer.new_scalar(bool_of(interpreter, kOps[compare], *x, *y));
 }
 
 NodeId exact_float_operand(Interpreter& interpreter, const Sym& number) {
-  Tracer& tracer = interpreter.tracer;
   const bool is_int =
       number->kind == SymKind::kSize ||
       (number->kind == SymKind::kScalar && as<ScalarValue>(number).type.dtype == DType::kInt64);
   if (is_int)
-    require_between(tracer, *int_operand(interpreter, number), -(int64_t{1} << 53),
+    require_between(interpreter, *int_operand(interpreter, number), -(int64_t{1} << 53),
                     int64_t{1} << 53);
   return float_operand(interpreter, number);
 }

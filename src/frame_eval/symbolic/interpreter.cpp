@@ -523,35 +523,35 @@ std::variant<TraceResult, TraceBreak> trace_call(const TraceStart& start,
       interpreter.opaque = &opaque;
       Regions regions(interpreter, loops);
       interpreter.regions = &regions;
+      // A trace that ended in a captured loop, or could not use what one left, begins anew.
+      const auto refuse_loops = [&](const std::string& reason, bool is_refusal = false) {
+        if (regions.is_open() || (is_refusal && regions.has_captured()))
+          throw regions.refused(reason);
+      };
       try {
-        return tracer.finish({start.frames == nullptr
-                                  ? interpreter.run_root(start.function, inputs)
-                                  : interpreter.run_suspended(*start.frames, start.name, inputs)});
+        try {
+          return tracer.finish(
+              {start.frames == nullptr
+                   ? interpreter.run_root(start.function, inputs)
+                   : interpreter.run_suspended(*start.frames, start.name, inputs)});
+        } catch (const StopTrace& stopped) {
+          TraceResult result = tracer.finish(stopped.values);
+          result.exit = TraceExit{*why, stopped.frames};
+          return result;
+        }
       } catch (const Raised& raised) {
-        if (regions.is_open()) throw regions.refused(raised.exception->place->reason);
+        refuse_loops(raised.exception->place->reason);
         throw *raised.exception->place;
       } catch (const Break& reason) {
-        if (regions.is_open()) throw regions.refused(reason.reason);
-        if (reason.category == kLoopRefused && regions.has_captured())
-          throw regions.refused(reason.reason);
+        refuse_loops(reason.reason, reason.category == kLoopRefused);
         throw;
       } catch (const SizeOverflowError& error) {
-        if (regions.is_open()) throw regions.refused(error.what());
+        refuse_loops(error.what());
         throw;
       } catch (const PyError&) {
         if (must_reach_user() || !regions.is_open()) throw;
         PyErr_Clear();
         throw regions.refused("an operation on constants raises");
-      } catch (const StopTrace& stopped) {
-        try {
-          TraceResult result = tracer.finish(stopped.values);
-          result.exit = TraceExit{*why, stopped.frames};
-          return result;
-        } catch (const Break& reason) {
-          if (reason.category == kLoopRefused && regions.has_captured())
-            throw regions.refused(reason.reason);
-          throw;
-        }
       }
     } catch (const Break& reason) {
       PyErr_Clear();

@@ -8,6 +8,7 @@
 #include "numlift/graph/scalar.h"
 #include "numlift/py/py_error.h"
 #include "symbolic/int_nodes.h"
+#include "symbolic/numpy_common.h"
 #include "symbolic/operators.h"
 #include "symbolic/pure.h"
 
@@ -84,9 +85,8 @@ DType dtype_of_number(const Sym& value) {
 }
 
 NodeId constant_node(Interpreter& interpreter, double value) {
-  return interpreter.tracer.append(Op::kConstant, {},
-                                   ConstantAttr{make_scalar(DType::kFloat64, value)},
-                                   py_scalar_type(DType::kFloat64));
+  return constant_node(interpreter.tracer, make_scalar(DType::kFloat64, value),
+                       ValueKind::kPyScalar);
 }
 
 NodeId scalar_node(Interpreter& interpreter, Op op, std::vector<NodeId> operands, DType dtype,

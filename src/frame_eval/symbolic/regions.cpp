@@ -5,7 +5,7 @@
 #include "numlift/frame_eval/resume_code.h"
 #include "numlift/graph/scalar.h"
 #include "numlift/support/log.h"
-#include "symbolic/limits.h"
+#include "symbolic/numpy_common.h"
 #include "symbolic/pure.h"
 #include "symbolic/raising.h"
 #include "symbolic/value_parts.h"
@@ -31,11 +31,6 @@ bool Regions::is_refused(const LoopFacts::Place& place) const {
   return found != facts_.loops.end() && found->second.is_refused;
 }
 
-std::string Regions::refusal(const Frame& frame, size_t head) const {
-  const auto found = facts_.loops.find({frame.bytecode.get(), head});
-  return found == facts_.loops.end() ? "" : found->second.why;
-}
-
 Retrace Regions::refused(const std::string& why) {
   const auto refuse = [&](const LoopFacts::Place& place) {
     facts_.loops[place].is_refused = true;
@@ -54,7 +49,7 @@ Retrace Regions::refused(const std::string& why) {
 
 bool Regions::wants_any(const Frame& frame) const {
   return std::any_of(facts_.wanted.begin(), facts_.wanted.end(),
-                     [&](const auto& one) { return one.first.first == frame.bytecode.get(); });
+                     [&](const auto& place) { return place.first == frame.bytecode.get(); });
 }
 
 bool Regions::wants_while(const Frame& frame, size_t head) const {
@@ -69,7 +64,7 @@ void Regions::want_while(const Frame& frame, size_t head) {
   if (!facts_.may_capture || frame.is_polyfill || is_generator(frame) || is_refused(place) ||
       facts_.wanted.contains(place) || !begins_while_loop(*frame.bytecode, head))
     return;
-  facts_.wanted[place] = true;
+  facts_.wanted.insert(place);
   throw Retrace{};
 }
 
@@ -181,16 +176,31 @@ void Regions::leave(Frame& frame, const Sym& returned) {
   }
 }
 
+std::optional<LoopFacts::Place> Regions::tested_loop(const Frame& frame, size_t if_true,
+                                                     size_t if_false) const {
+  for (const size_t way : {if_true, if_false}) {
+    const LoopFacts::Place place{frame.bytecode.get(), skip_nops(*frame.bytecode, way)};
+    if (begins_while_loop(*frame.bytecode, place.second) && !is_refused(place)) return place;
+  }
+  return std::nullopt;
+}
+
+void Regions::meet(Frame& frame, size_t merge, const std::vector<PathEnd>& ends,
+                   const RegionStart& start) {
+  if (ends[0].returned) {
+    frame.returned = merge_paths(interpreter_.tracer, ends, start, {}).returned;
+    return;
+  }
+  frame.next = merge == kSink ? context_of(frame)->head : merge;
+  set_state(frame, merge_paths(interpreter_.tracer, ends, start, live_at(frame, frame.next)).state);
+}
+
 bool Regions::may_branch(const Frame& frame, size_t if_true, size_t if_false) {
   if (!facts_.may_capture) return false;
   if (interpreter_.tracer.in_region()) return true;
   if (frame.is_polyfill || is_generator(frame)) return false;
-  // The test before the first iteration.
-  for (const size_t way : {if_true, if_false}) {
-    const size_t head = skip_nops(*frame.bytecode, way);
-    const LoopFacts::Place place{frame.bytecode.get(), head};
-    if (!begins_while_loop(*frame.bytecode, head) || is_refused(place)) continue;
-    facts_.wanted[place] = true;
+  if (const auto loop = tested_loop(frame, if_true, if_false)) {
+    facts_.wanted.insert(*loop);
     return true;
   }
   if (const auto head = innermost_while_loop(*frame.bytecode, frame.next - 1))
@@ -208,13 +218,8 @@ void Regions::branch(Frame& frame, NodeId condition, const FrameState& true_stat
     return paths.reaches_sink(place) || (context != nullptr && place == context->head);
   };
   const bool is_outermost = open_.empty();
-  if (is_outermost) {
-    // Refused with the loop behind the test.
-    for (const size_t way : {if_true, if_false}) {
-      const size_t head = skip_nops(*frame.bytecode, way);
-      if (begins_while_loop(*frame.bytecode, head)) open_.emplace_back(frame.bytecode.get(), head);
-    }
-  }
+  // Refused with the loop behind the test.
+  if (is_outermost) open_.push_back(tested_loop(frame, if_true, if_false).value());
   const HeapImage heap(frame);
   const RegionStart start{NodeId{static_cast<uint32_t>(tracer.graph().size())},
                           tracer.symbol_count()};
@@ -225,10 +230,8 @@ void Regions::branch(Frame& frame, NodeId condition, const FrameState& true_stat
     const Mark begin = mark(frame);
     bool meets = false;
     const auto restart = [&] {
-      const NodeId never =
-          tracer.append(Op::kConstant, {}, ConstantAttr{make_scalar(DType::kBool, false)},
-                        py_scalar_type(DType::kBool));
-      tracer.control(Op::kCheck, never);
+      tracer.control(Op::kCheck,
+                     constant_node(tracer, make_scalar(DType::kBool, false), ValueKind::kPyScalar));
       return_to(begin, frame);
     };
     try {
@@ -256,14 +259,7 @@ void Regions::branch(Frame& frame, NodeId condition, const FrameState& true_stat
     tracer.leave_region(begin);
     if (second_meets) ends.push_back({end, state_of(frame), returned});
     if (ends.empty()) throw PathOver{};
-    const bool returns = ends[0].returned != nullptr;
-    if (!returns) frame.next = merge == kSink ? context->head : merge;
-    const Meeting meeting = merge_paths(tracer, ends, start, live_at(frame, frame.next));
-    if (returns) {
-      frame.returned = meeting.returned;
-    } else {
-      set_state(frame, meeting.state);
-    }
+    meet(frame, merge, ends, start);
   } else {
     const bool true_ends = !goes_on(if_true);
     if (!true_ends)

@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -29,12 +30,12 @@ struct LoopFacts {
     std::string why;  // it is refused
     int attempts = 0;
     std::map<size_t, StateType> state;  // by slot, where it is another than that at the beginning
-    std::map<size_t, bool> may_alias;   // by slot
+    std::set<size_t> may_alias;         // slots
   };
   using Place = std::pair<const Bytecode*, size_t>;  // its head
   std::map<Place, Loop> loops;
   // While loops are tried once they turned out to be long, or to hang on values.
-  std::map<Place, bool> wanted;
+  std::set<Place> wanted;
 };
 
 // Of a generator or coroutine.
@@ -69,8 +70,6 @@ class Regions {
   // The next trace does not capture the innermost open loop, in which this one came to an end; or,
   // where none is open, all that were captured: they left state that the code cannot use.
   Retrace refused(const std::string& why);
-  // Why the loop is not captured; empty: it is, or was not tried.
-  std::string refusal(const Frame& frame, size_t head) const;
 
  private:
   struct Variable {
@@ -106,16 +105,22 @@ class Regions {
   void return_to(const Mark& mark, Frame& frame);
 
   bool is_refused(const LoopFacts::Place& place) const;
-  void capture(Frame& frame, size_t head, const std::optional<SizeExpr>& trips,
+  // The while loop that one of the two ways of a test leads straight into.
+  std::optional<LoopFacts::Place> tested_loop(const Frame& frame, size_t if_true,
+                                              size_t if_false) const;
+  void capture(Frame& frame, Paths paths, size_t head, const std::optional<SizeExpr>& trips,
                const std::function<void(const SizeExpr& counter)>& enter,
                const std::function<void()>& exhaust);
   void make_state(Frame& frame, Context* context);
   void go_around(Context& context);
+  void meet_exits(Frame& frame, Context* context, const RegionStart& start, bool is_exhausted);
   void make_late(Variable* variable, const StateType& type, const Context& context);
   FrameState exhausted_state(const Context& context, const FrameState& at_head, bool has_run);
   // True: the path stands at `merge`, or has returned from the function where that is the sink.
   bool run_path(Frame& frame, size_t merge, Sym* returned, bool at_head = false);
   void leave(Frame& frame, const Sym& returned);
+  // The frame stands where all the paths meet, which is `merge`, or returns what they have.
+  void meet(Frame& frame, size_t merge, const std::vector<PathEnd>& ends, const RegionStart& start);
   const Paths& paths_of(const Frame& frame);
   Context* context_of(const Frame& frame) const;
   std::vector<bool> live_at(const Frame& frame, size_t index) const;

@@ -36,12 +36,15 @@ int count_holders(const Frame& innermost, const std::vector<bool>& live, const S
   return count;
 }
 
-// Held by a variable, and not by it alone.
-bool is_shared(const Frame& frame, const std::vector<bool>& live, const Sym& value) {
+// Held by a variable, and not by it alone. Of its `own` memory it is known already what that may
+// be.
+bool is_shared(const Frame& frame, const std::vector<bool>& live, const Sym& value,
+               const Storage* own = nullptr) {
   if (value->kind != SymKind::kArray) return false;
   const auto& array = as<ArrayValue>(value);
-  return array.storage->is_input || array.storage->may_alias || !array.chain.empty() ||
-         count_holders(frame, live, array.storage.get()) > 1;
+  const Storage* const storage = array.storage.get();
+  return (storage != own && (storage->is_input || storage->may_alias)) || !array.chain.empty() ||
+         count_holders(frame, live, storage) > 1;
 }
 
 }  // namespace
@@ -58,17 +61,9 @@ void Regions::make_state(Frame& frame, Context* context) {
   const std::vector<bool> live = live_at(frame, context->head);
   std::vector<std::pair<const Carrier*, Sym>> initial;
   context->variables.reserve(frame.slots.size());
-  const std::vector<Sym> values = frame.slots;
-  Frame with_values;
-  with_values.slots = values;
-  with_values.stack = frame.stack;
-  with_values.closure = frame.closure;
-  with_values.caller = frame.caller;
-  for (size_t slot = 0; slot < values.size(); ++slot) {
-    if (!assigned[slot]) continue;
-    const Sym value = values[slot];
-    frame.slots[slot] = nullptr;
-    if (!live[slot]) continue;
+  for (size_t slot = 0; slot < frame.slots.size(); ++slot) {
+    if (!assigned[slot] || !live[slot]) continue;
+    const Sym& value = frame.slots[slot];
     const auto known = context->facts->state.find(slot);
     const bool is_known = known != context->facts->state.end();
     std::optional<StateType> type;
@@ -79,33 +74,31 @@ void Regions::make_state(Frame& frame, Context* context) {
     }
     // Arrays are taken to stay the same objects until an iteration shows another one.
     if (value && !type) {
-      frame.slots[slot] = value;
       context->constants.emplace_back(slot, value);
       continue;
     }
     Variable variable;
     variable.slot = slot;
     variable.begins_set = value != nullptr;
-    if (type && value) {
-      int64_t hint = 0;
-      if (value->kind == SymKind::kSize)
-        hint = as<SizeValue>(value).expr.evaluate(tracer.graph().symbol_hints()).value_or(0);
-      variable.carrier = make_carrier(tracer, *type, hint, kNoNode);
-      variable.carrier.type = *type;
+    // Where it is not set yet, the iteration that sets it makes its memory.
+    if (value) {
+      variable.carrier = make_carrier(tracer, *type, value, kNoNode);
+      if (variable.carrier.storage)
+        variable.carrier.storage->may_alias =
+            is_shared(frame, live, value) || context->facts->may_alias.contains(slot);
     }
     context->variables.push_back(std::move(variable));
-    Variable& made = context->variables.back();
-    if (!value) {
-      // Never read before an iteration has set it: made when one does.
-      if (type) made.carrier.type = *type;
-      continue;
-    }
-    if (made.carrier.storage)
-      made.carrier.storage->may_alias =
-          is_shared(with_values, live, value) || context->facts->may_alias[slot];
-    initial.emplace_back(&made.carrier, value);
+    if (value) initial.emplace_back(&context->variables.back().carrier, value);
   }
   store_carriers(tracer, initial, kNoNode);
+  // What iterations assign anew is not there before they do, but for the variables (see capture())
+  // and what stays as it is.
+  for (size_t slot = 0; slot < frame.slots.size(); ++slot) {
+    const bool is_constant =
+        std::any_of(context->constants.begin(), context->constants.end(),
+                    [&](const auto& constant) { return constant.first == slot; });
+    if (assigned[slot] && !is_constant) frame.slots[slot] = nullptr;
+  }
 }
 
 namespace {
@@ -127,7 +120,7 @@ void Regions::make_late(Variable* variable, const StateType& type, const Context
       });
   if (is_sized_inside)
     refuse_loop("the size of an array that leaves a loop depends on the iteration");
-  variable->carrier = make_carrier(tracer, type, 0, context.block);
+  variable->carrier = make_carrier(tracer, type, nullptr, context.block);
   if (type.kind == StateKind::kInt)
     store_carriers(tracer, {{&variable->carrier, interpreter_.integer(0)}}, context.block);
 }
@@ -166,23 +159,10 @@ void Regions::go_around(Context& context) {
       has_news = true;
       continue;
     }
-    const bool is_state = value->kind == SymKind::kArray && variable.carrier.storage &&
-                          as<ArrayValue>(value).storage == variable.carrier.storage;
-    bool aliases = false;
-    if (value->kind == SymKind::kArray && !is_state) {
-      const auto& array = as<ArrayValue>(value);
-      // Another variable's memory, which that variable gives away in exchange, is not shared.
-      aliases = array.storage->is_input || array.storage->may_alias || !array.chain.empty() ||
-                count_holders(frame, live, array.storage.get()) > 1;
-    } else if (is_state) {
-      aliases = !as<ArrayValue>(value).chain.empty() ||
-                count_holders(frame, live, variable.carrier.storage.get()) > 1;
-    }
+    // Another variable's memory, which that variable gives away in exchange, is not shared.
+    const bool aliases = is_shared(frame, live, value, variable.carrier.storage.get());
     variable.aliases = variable.aliases || aliases;
-    if (aliases && !context.facts->may_alias[variable.slot]) {
-      context.facts->may_alias[variable.slot] = true;
-      throw Retrace{};
-    }
+    if (aliases && context.facts->may_alias.insert(variable.slot).second) throw Retrace{};
     stores.emplace_back(&variable.carrier, value);
   }
   for (const auto& [slot, value] : context.constants) {
@@ -237,13 +217,13 @@ FrameState Regions::exhausted_state(const Context& context, const FrameState& at
   return state;
 }
 
-void Regions::capture(Frame& frame, size_t head, const std::optional<SizeExpr>& trips,
+void Regions::capture(Frame& frame, Paths paths, size_t head, const std::optional<SizeExpr>& trips,
                       const std::function<void(const SizeExpr&)>& enter,
                       const std::function<void()>& exhaust) {
   Tracer& tracer = interpreter_.tracer;
   const LoopFacts::Place place{frame.bytecode.get(), head};
-  auto context = std::make_unique<Context>(Context{
-      &frame, head, *Paths::of_loop(*frame.bytecode, head), kSink, {}, {}, 0, {}, {}, {}, nullptr});
+  auto context = std::make_unique<Context>(
+      Context{&frame, head, std::move(paths), kSink, {}, {}, 0, {}, {}, {}, nullptr});
   context->facts = &facts_.loops[place];
   context->merge = paths_of(frame).meeting_outside(head, context->paths);
   open_.push_back(place);
@@ -251,12 +231,9 @@ void Regions::capture(Frame& frame, size_t head, const std::optional<SizeExpr>& 
     refuse_loop("the kinds of its variables do not settle");
 
   const HeapImage heap(frame);
-  bool has_run = false;
-  if (trips) {
-    has_run =
-        tracer.holds_always(SizeGuard::Relation::kLess, 0, *trips,
-                            "a loop has an iteration at " + interpreter_.location_text()) == true;
-  }
+  const bool has_run = trips && tracer.holds_always(SizeGuard::Relation::kLess, 0, *trips,
+                                                    "a loop has an iteration at " +
+                                                        interpreter_.location_text()) == true;
   const RegionStart start{NodeId{static_cast<uint32_t>(tracer.graph().size())},
                           tracer.symbol_count()};
   make_state(frame, context.get());
@@ -289,40 +266,31 @@ void Regions::capture(Frame& frame, size_t head, const std::optional<SizeExpr>& 
   context = std::move(contexts_.back());
   contexts_.pop_back();
 
-  if (trips && context->exits.empty()) {
-    tracer.leave_region(context->block);
+  const bool ends_by_exits = !context->exits.empty() || !trips;
+  if (trips) {
+    if (!ends_by_exits) tracer.leave_region(context->block);
     set_state(frame, exhausted_state(*context, before, has_run));
     exhaust();
-  } else {
-    if (trips) {
-      set_state(frame, exhausted_state(*context, before, has_run));
-      exhaust();
-      returned = nullptr;
-      if (run_path(frame, context->merge, &returned))
-        context->exits.push_back({kNoNode, state_of(frame), returned});
-    }
-    const NodeId end{static_cast<uint32_t>(tracer.graph().size())};
-    tracer.leave_region(context->block);
-    if (context->exits.empty()) {
-      if (!trips) refuse_loop("a loop without an end");
-      throw PathOver{};
-    }
-    for (PathEnd& exit : context->exits) {
-      if (exit.before == kNoNode) exit.before = end;
-    }
-    if (context->exits[0].returned) {
-      const Meeting meeting = merge_paths(tracer, context->exits, start, {});
-      frame.returned = meeting.returned;
-    } else {
-      const Context* const outer = context_of(frame);
-      frame.next = context->merge == kSink ? outer->head : context->merge;
-      const Meeting meeting =
-          merge_paths(tracer, context->exits, start, live_at(frame, frame.next));
-      set_state(frame, meeting.state);
-    }
   }
+  if (ends_by_exits) meet_exits(frame, context.get(), start, trips.has_value());
   open_.pop_back();
   captured_.push_back(place);
+}
+
+// All ways out of the loop go on to where they meet, the one behind its last iteration among them.
+void Regions::meet_exits(Frame& frame, Context* context, const RegionStart& start,
+                         bool is_exhausted) {
+  Tracer& tracer = interpreter_.tracer;
+  Sym returned;
+  const bool meets = is_exhausted && run_path(frame, context->merge, &returned);
+  const NodeId end{static_cast<uint32_t>(tracer.graph().size())};
+  if (meets) context->exits.push_back({end, state_of(frame), returned});
+  tracer.leave_region(context->block);
+  if (context->exits.empty()) {
+    if (!is_exhausted) refuse_loop("a loop without an end");
+    throw PathOver{};
+  }
+  meet(frame, context->merge, context->exits, start);
 }
 
 bool Regions::capture_for(Frame& frame, const Instruction& instruction) {
@@ -337,22 +305,21 @@ bool Regions::capture_for(Frame& frame, const Instruction& instruction) {
   const SizeExpr trips = tracer.simplify(*left);
   const int64_t most = tracer.in_region() ? kUnrolledInside : kUnrolledTrips;
   if (const auto count = trips.constant(); count && *count <= most) return false;
-  if (!Paths::of_loop(*frame.bytecode, head)) return false;
+  auto paths = Paths::of_loop(*frame.bytecode, head);
+  if (!paths) return false;
   capture(
-      frame, head, trips,
+      frame, std::move(*paths), head, trips,
       [&](const SizeExpr& counter) { frame.push(iterator->item_ahead(tracer, counter)); },
-      [&] {
-        const int effect = stack_effect(instruction, true);
-        if (effect < 0) frame.pop_many(-effect);
-        for (int i = 0; i < effect; ++i) frame.push(null_value());
-        frame.next = static_cast<size_t>(instruction.target);
-      });
+      [&] { end_for(frame, instruction); });
   return true;
 }
 
 bool Regions::capture_while(Frame& frame, size_t head) {
-  if (!Paths::of_loop(*frame.bytecode, head)) return false;
-  capture(frame, head, std::nullopt, [&](const SizeExpr&) { frame.next = head; }, [] {});
+  auto paths = Paths::of_loop(*frame.bytecode, head);
+  if (!paths) return false;
+  capture(
+      frame, std::move(*paths), head, std::nullopt, [&](const SizeExpr&) { frame.next = head; },
+      [] {});
   return true;
 }
 

@@ -18,6 +18,18 @@ namespace numlift::frame_eval {
 using guards::Source;
 using guards::SourcePtr;
 
+std::vector<SizeExpr> strides_for(const Type& type, const AxisOrder& order) {
+  const auto rank = type.dims.size();
+  std::vector<SizeExpr> strides(rank);
+  SizeExpr step = item_size(type.dtype);
+  for (size_t k = rank; k-- > 0;) {
+    const size_t axis = order.empty() ? k : order[k];
+    strides[axis] = step;
+    step = step * type.dims[axis];
+  }
+  return strides;
+}
+
 void throw_break(std::string category, std::string reason) {
   throw Break{std::move(category), std::move(reason)};
 }
@@ -72,18 +84,6 @@ NodeId Tracer::read(const ArrayValue& array) {
 }
 
 namespace {
-
-std::vector<SizeExpr> strides_for(const Type& type, const AxisOrder& order) {
-  const auto rank = type.dims.size();
-  std::vector<SizeExpr> strides(rank);
-  SizeExpr step = item_size(type.dtype);
-  for (size_t k = rank; k-- > 0;) {
-    const size_t axis = order.empty() ? k : order[k];
-    strides[axis] = step;
-    step = step * type.dims[axis];
-  }
-  return strides;
-}
 
 bool is_identity(const AxisOrder& order) {
   for (size_t k = 0; k < order.size(); ++k) {

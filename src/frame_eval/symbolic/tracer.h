@@ -28,6 +28,9 @@ struct Break {
   bool is_placed = false;               // `clock` is one at which a trace can stop
   std::vector<UserFrame> user_stack{};  // empty: where the tracer is now
 };
+// In bytes, of a fresh array whose axes are in `order` from slowest to fastest (empty: C order).
+std::vector<SizeExpr> strides_for(const Type& type, const AxisOrder& order);
+
 [[noreturn]] void throw_break(std::string category, std::string reason);
 // What a loop that the program is to run cannot hold: it is not captured, see Regions::refused.
 inline constexpr const char* kLoopRefused = "loop";
@@ -52,6 +55,7 @@ class Tracer {
   ~Tracer();
 
   Graph& graph() { return graph_; }
+  const Graph& graph() const { return graph_; }
 
   // ---- nodes. The current source line and np.errstate are added here.
   NodeId append(Op op, std::vector<NodeId> operands, Attr attr, Type type, AxisOrder order = {});
@@ -213,6 +217,7 @@ class Tracer {
               const std::string& reason);
   void merge_sizes(const SizeExpr& a, const SizeExpr& b);
   std::optional<SizeExpr> extreme(const SizeExpr& expr, bool most) const;
+  void announce_effect(const CallShape& call);
   bool take_as_equal(const SizeExpr& a, const SizeExpr& b);
   bool decide_in_run(SizeGuard::Relation relation, const SizeExpr& a, const SizeExpr& b,
                      const std::string& reason);

@@ -10,9 +10,13 @@ namespace numlift::frame_eval {
 using guards::Source;
 using guards::SourcePtr;
 
-void Tracer::record_effect(const Sym& owner, CallShape call) {
+void Tracer::announce_effect(const CallShape& call) {
   if (in_region()) refuse_loop("an object from outside is changed in a loop");
   if (before_effect) before_effect(call);
+}
+
+void Tracer::record_effect(const Sym& owner, CallShape call) {
+  announce_effect(call);
   effects_.push_back({owner, {}, std::move(call)});
 }
 
@@ -21,8 +25,7 @@ void Tracer::record_release(uint32_t index, const Sym& value) {
 }
 
 void Tracer::record_set(const Sym& owner, BorrowedRef key, CallShape call) {
-  if (in_region()) refuse_loop("an object from outside is changed in a loop");
-  if (before_effect) before_effect(call);
+  announce_effect(call);
   for (auto effect = effects_.rbegin(); effect != effects_.rend(); ++effect) {
     if (effect->owner != owner) continue;
     if (!effect->key) break;

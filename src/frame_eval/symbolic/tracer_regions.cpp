@@ -16,16 +16,6 @@ constexpr Type effect_type() { return Type{ValueKind::kEffect, DType::kFloat64, 
 bool is_never_negative(const Symbol& symbol) {
   return symbol.kind == SymbolKind::kDim || symbol.kind == SymbolKind::kExternDim;
 }
-bool is_never_negative(const SizeExpr& expr, const std::vector<Symbol>& symbols) {
-  return expr.constant_part() >= 0 &&
-         std::all_of(expr.terms().begin(), expr.terms().end(), [&](const SizeExpr::Term& term) {
-           return term.coefficient > 0 &&
-                  std::all_of(term.atoms.begin(), term.atoms.end(), [&](const auto& atom) {
-                    return atom->kind == SizeExpr::AtomKind::kSymbol &&
-                           is_never_negative(symbols[static_cast<size_t>(atom->symbol)]);
-                  });
-         });
-}
 
 }  // namespace
 
@@ -163,11 +153,11 @@ std::optional<bool> Tracer::holds_always(SizeGuard::Relation relation, const Siz
   }
   const auto least = extreme(difference, false), most = extreme(difference, true);
   const auto is_at_least = [&](const SizeExpr& expr, int64_t bound) {
-    if (depends_on_extern(expr)) return is_never_negative(expr - bound, graph_.symbols);
+    if (depends_on_extern(expr)) return lower_bound(expr, graph_.symbols) >= bound;
     return hint(expr) >= bound && decide_less_equal(bound, expr, reason);
   };
   const auto is_at_most = [&](const SizeExpr& expr, int64_t bound) {
-    if (depends_on_extern(expr)) return is_never_negative(SizeExpr(bound) - expr, graph_.symbols);
+    if (depends_on_extern(expr)) return lower_bound(-expr, graph_.symbols) >= -bound;
     return hint(expr) <= bound && decide_less_equal(expr, bound, reason);
   };
   switch (relation) {

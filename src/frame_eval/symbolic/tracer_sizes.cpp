@@ -9,9 +9,6 @@
 
 namespace numlift::frame_eval {
 
-namespace {
-
-// A bound that every value meets: sizes of axes are not negative. nullopt: none is known.
 std::optional<int64_t> lower_bound(const SizeExpr& expr, const std::vector<Symbol>& symbols) {
   for (const SizeExpr::Term& term : expr.terms()) {
     if (term.coefficient < 0) return std::nullopt;
@@ -23,8 +20,6 @@ std::optional<int64_t> lower_bound(const SizeExpr& expr, const std::vector<Symbo
   }
   return expr.constant_part();
 }
-
-}  // namespace
 
 SizeExpr Tracer::simplify(const SizeExpr& expr) const {
   return expr.is_constant() ? expr : expr.substitute(state_->merged);

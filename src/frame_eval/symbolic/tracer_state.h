@@ -10,6 +10,9 @@
 
 namespace numlift::frame_eval {
 
+// A bound that every value meets: sizes of axes are not negative. nullopt: none is known.
+std::optional<int64_t> lower_bound(const SizeExpr& expr, const std::vector<Symbol>& symbols);
+
 struct Tracer::State {
   Ref function;
   guards::CallInputs call;
