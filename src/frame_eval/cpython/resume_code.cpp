@@ -4,9 +4,10 @@
 // of the user's, whose slots move up by their number.
 #include "numlift/py/python.h"
 
-#include "numlift/frame_eval/resume_code.h"
+#include "numlift/frame_eval/handover.h"
 
 #include <algorithm>
+#include <optional>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -233,14 +234,16 @@ namespace {
 
 class ResumeBuilder {
  public:
-  // `more`: arguments behind the frame's own values.
-  ResumeBuilder(const SuspendedFrame& frame, size_t more)
+  // `more`: arguments behind the frame's own values. `handover`: how all of them come in.
+  ResumeBuilder(const SuspendedFrame& frame, size_t more, const Handover* handover)
       : frame_(frame),
+        handover_(handover),
         original_(*frame.bytecode),
         code_(as_code(original_.code)),
         kinds_(local_slots(original_.code)),
         own_(static_cast<int32_t>(frame.value_count())) {
     parameters_ = own_ + static_cast<int32_t>(more);
+    if (parameters_ == 0) handover_ = nullptr;
     added_ = parameters_;
   }
 
@@ -256,7 +259,12 @@ class ResumeBuilder {
   void push_callable(BorrowedRef callable);
   void push_constant(BorrowedRef object);
   void call(size_t arguments);
+  // Calls the inner frame's function with the `count` arguments behind the frame's own.
+  void call_inner(BorrowedRef inner, size_t count, const Handover* handover);
   void jump_into_copy(int32_t index);
+  // What follows raises into a call of `function`, which then goes on to the handler.
+  void use_handler_behind(int32_t handler, BorrowedRef function);
+  void add_landing();
   void leave(const SuspendedFrame& after, size_t place, BorrowedRef leave_function);
   // The unit of at_unit, with its ways out.
   std::vector<SuspendedFrame> run_unit(const SuspendedFrame& at_unit, BorrowedRef leave_function);
@@ -297,6 +305,7 @@ class ResumeBuilder {
   static constexpr int32_t kIntoCopy = -1000;  // targets below it stand for the copy's index
 
   const SuspendedFrame& frame_;
+  const Handover* handover_;
   const Bytecode& original_;
   PyCodeObject* code_;
   std::vector<LocalSlot> kinds_;
@@ -307,6 +316,13 @@ class ResumeBuilder {
   std::vector<Ref> kept_;
   Position position_;
   int32_t handler_ = kNoTarget;
+  // A handler of the prologue's own, whose target lies in it.
+  struct Landing {
+    Handler handler;
+    int32_t into = kNoTarget;  // the user's handler, in the copy
+    BorrowedRef function;
+  };
+  std::optional<Landing> landing_;
   int32_t replaced_ = -1;
   size_t replaced_by_ = 0;
 };
@@ -332,6 +348,12 @@ bool ResumeBuilder::has_slot(Instr op) {
 
 void ResumeBuilder::begin() {
   add(Instr::kResume, 0);
+  if (handover_ != nullptr) {
+    push_callable(handover_->take);
+    call(0);
+    add(Instr::kUnpackSequence, parameters_);
+    for (int32_t i = 0; i < parameters_; ++i) add(Instr::kStoreFast, i);
+  }
   int32_t next_parameter = 0;
   for (const int32_t slot : frame_.slots) {
     // CPython takes a slot's cell for one only behind its MAKE_CELL (locals(), tracebacks).
@@ -378,9 +400,43 @@ void ResumeBuilder::push_callable(BorrowedRef callable) {
 
 void ResumeBuilder::call(size_t arguments) { add(Instr::kCall, static_cast<int32_t>(arguments)); }
 
+void ResumeBuilder::call_inner(BorrowedRef inner, size_t count, const Handover* handover) {
+  if (count == 0) handover = nullptr;
+  push_callable(handover != nullptr ? handover->hold : inner);
+  for (size_t i = 0; i < count; ++i) push_argument(i);
+  call(count);
+  if (handover == nullptr) return;
+  add(Instr::kPopTop);
+  push_callable(inner);
+  // super() wants a function with an argument.
+  push_constant(Py_None);
+  call(1);
+}
+
 void ResumeBuilder::jump_into_copy(int32_t index) {
   add(Instr::kJump);
   prologue_.back().instruction.target = kIntoCopy - index;
+}
+
+void ResumeBuilder::use_handler_behind(int32_t handler, BorrowedRef function) {
+  if (handler == kNoTarget || !function) {
+    use_handler(handler);
+    return;
+  }
+  const Handler& users = original_.handlers[static_cast<size_t>(handler)];
+  landing_ = Landing{users, users.target, function};
+  use_handler(static_cast<int32_t>(original_.handlers.size()));
+}
+
+// The exception lies on the stack and is not handled yet: it stays there.
+void ResumeBuilder::add_landing() {
+  if (!landing_) return;
+  use_handler(kNoTarget);
+  landing_->handler.target = static_cast<int32_t>(size());
+  push_callable(landing_->function);
+  call(0);
+  add(Instr::kPopTop);
+  jump_into_copy(landing_->into);
 }
 
 void ResumeBuilder::leave(const SuspendedFrame& after, size_t place, BorrowedRef leave_function) {
@@ -497,7 +553,7 @@ Ref ResumeBuilder::make_template() const {
                                 : Py_NewRef(PyTuple_GET_ITEM(varnames.get(), i - added_));
     PyTuple_SET_ITEM(names.get(), i, checked(name).release());
   }
-  return make_code_with_locals(code_, parameters_, names);
+  return make_code_with_locals(code_, handover_ != nullptr ? 1 : parameters_, names);
 }
 
 Ref ResumeBuilder::finish() {
@@ -509,6 +565,7 @@ Ref ResumeBuilder::finish() {
   bytecode.stack_size = original_.stack_size;
   const auto base = static_cast<int32_t>(prologue_.size());
   for (Handler& handler : bytecode.handlers) handler.target += base;
+  if (landing_) bytecode.handlers.push_back(landing_->handler);
   bytecode.instructions.reserve(prologue_.size() + original_.instructions.size());
   for (Line& line : prologue_) {
     Instruction& instruction = line.instruction;
@@ -538,8 +595,8 @@ Ref ResumeBuilder::finish() {
 
 }  // namespace
 
-Ref make_rest_function(const SuspendedFrame& frame) {
-  ResumeBuilder builder(frame, 0);
+Ref make_rest_function(const SuspendedFrame& frame, const Handover* handover) {
+  ResumeBuilder builder(frame, 0, handover);
   builder.use_place(frame.next);
   builder.begin();
   builder.jump_into_copy(frame.next);
@@ -547,16 +604,16 @@ Ref make_rest_function(const SuspendedFrame& frame) {
 }
 
 Ref make_outer_function(const SuspendedFrame& frame, BorrowedRef inner, size_t inner_values,
-                        BorrowedRef left) {
+                        BorrowedRef left, BorrowedRef forget, const Handover* handover,
+                        const Handover* inner_handover) {
   // The call that the frame waits for stands before `next`.
   const int32_t caller = frame.next - 1;
-  ResumeBuilder builder(frame, inner_values);
+  ResumeBuilder builder(frame, inner_values, handover);
   builder.use_place(caller);
   builder.begin();
-  builder.use_handler(frame.bytecode->instructions[static_cast<size_t>(caller)].handler);
-  builder.push_callable(inner);
-  for (size_t i = 0; i < inner_values; ++i) builder.push_argument(i);
-  builder.call(inner_values);
+  builder.use_handler_behind(frame.bytecode->instructions[static_cast<size_t>(caller)].handler,
+                             forget);
+  builder.call_inner(inner, inner_values, inner_handover);
   if (left) {
     builder.use_handler(kNoTarget);
     builder.add(Instr::kCopy, 1);
@@ -567,13 +624,15 @@ Ref make_outer_function(const SuspendedFrame& frame, BorrowedRef inner, size_t i
     builder.add(Instr::kReturnValue);
     builder.at(stays).target = static_cast<int32_t>(builder.size());
   }
+  builder.use_handler(kNoTarget);
   builder.jump_into_copy(frame.next);
+  builder.add_landing();
   return builder.finish();
 }
 
 UnitFunction make_unit_function(const SuspendedFrame& frame, const SuspendedFrame& at_unit,
-                                BorrowedRef leave) {
-  ResumeBuilder builder(frame, 0);
+                                BorrowedRef leave, const Handover* handover) {
+  ResumeBuilder builder(frame, 0, handover);
   builder.use_place(frame.next);
   builder.begin();
   UnitFunction made;
@@ -584,6 +643,18 @@ UnitFunction make_unit_function(const SuspendedFrame& frame, const SuspendedFram
   made.after = builder.run_unit(at_unit, leave);
   made.function = builder.finish();
   return made;
+}
+
+Ref make_rest_function(const SuspendedFrame& frame) { return make_rest_function(frame, nullptr); }
+
+Ref make_outer_function(const SuspendedFrame& frame, BorrowedRef inner, size_t inner_values,
+                        BorrowedRef left) {
+  return make_outer_function(frame, inner, inner_values, left, nullptr, nullptr, nullptr);
+}
+
+UnitFunction make_unit_function(const SuspendedFrame& frame, const SuspendedFrame& at_unit,
+                                BorrowedRef leave) {
+  return make_unit_function(frame, at_unit, leave, nullptr);
 }
 
 std::string resume_name(BorrowedRef code, const Instruction& at) {
