@@ -20,8 +20,8 @@ class NamedObjects {
   NamedObjects& operator=(const NamedObjects&) = delete;
 
   // From now on those of `refs` that somebody else refers to as well are borrowed. They stay where
-  // they are until give_back(), which makes them references again. The others are let go of with the
-  // first object that is gone: a method's wrapper holds what the user sees. Once.
+  // they are until give_back(), which makes them references again. The others are let go of with
+  // the first object that is gone: a method's wrapper holds what the user sees. Once.
   void borrow(const std::vector<Ref*>& refs);
   // The references that are lent by now: not the entry's own.
   bool is_lent(PyObject* object) const;

@@ -43,8 +43,7 @@ bool is_same_name(BorrowedRef a, BorrowedRef b) {
 
 // A data descriptor of the class, a slot too, stands before what the dict has under its name.
 void check_not_hidden(Interpreter& interpreter, const Sym& owner, BorrowedRef name) {
-  const Sym member =
-      class_member(interpreter, reinterpret_cast<PyObject*>(class_of(owner)), name);
+  const Sym member = class_member(interpreter, reinterpret_cast<PyObject*>(class_of(owner)), name);
   if (!member) return;
   const Ref type = type_of(interpreter, member);
   if (reinterpret_cast<PyTypeObject*>(type.get())->tp_descr_set != nullptr) {
@@ -98,9 +97,8 @@ std::vector<Ref> own_names(Interpreter& interpreter, const Sym& owner) {
   if (object.state) {
     for (const auto& [name, value] : object.state->attributes) {
       if (is_slot(owner, name)) continue;
-      const auto known = std::find_if(names.begin(), names.end(), [&](const Ref& one) {
-        return is_same_name(one, name);
-      });
+      const auto known = std::find_if(names.begin(), names.end(),
+                                      [&](const Ref& one) { return is_same_name(one, name); });
       if (known != names.end()) {
         if (value && !was_deleted(interpreter, owner, name)) continue;
         names.erase(known);
@@ -119,10 +117,9 @@ Sym own_value(Interpreter& interpreter, const Sym& owner, BorrowedRef name) {
   if (!is_own_attribute_traced(owner, name)) {
     // The class may have the name as well.
     using guards::Predicate;
-    interpreter.tracer.guard(
-        Source::dict_item(dict_source(owner), name),
-        own ? Predicate(guards::IsPresent{}) : Predicate(guards::IsAbsent{}),
-        "it is asked for at " + interpreter.location_text());
+    interpreter.tracer.guard(Source::dict_item(dict_source(owner), name),
+                             own ? Predicate(guards::IsPresent{}) : Predicate(guards::IsAbsent{}),
+                             "it is asked for at " + interpreter.location_text());
   }
   return own;
 }
@@ -147,9 +144,9 @@ Sym instance_dict(Interpreter& interpreter, const Sym& owner) {
   if (owner->kind != SymKind::kObject) return nullptr;
   PyObject* object = object_of(owner);
   PyTypeObject* type = class_of(owner);
-  const bool is_instance = PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) &&
-                           !PyType_Check(object) && !PyModule_Check(object) &&
-                           !PyFunction_Check(object) && !PyExceptionInstance_Check(object);
+  const bool is_instance = PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) && !PyType_Check(object) &&
+                           !PyModule_Check(object) && !PyFunction_Check(object) &&
+                           !PyExceptionInstance_Check(object);
   if (!is_instance || !guards::finds_generically(type) ||
       (!as<ObjectValue>(owner).is_new && !owner->source)) {
     return nullptr;

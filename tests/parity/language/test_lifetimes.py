@@ -194,6 +194,19 @@ def test_super_without_arguments_behind_a_break():
             assert f(B()) == 6
 
 
+def test_a_view_of_another_kind_of_mapping():
+    """What a view is handed out of is guarded: a dict's entry is none for a proxy."""
+    import types
+
+    def keys(mapping):
+        return list(leave(mapping.keys())), [k for k in leave(mapping.items())]
+
+    table = {"a": 1, "b": 2}
+    compiled = nl.compile(keys)
+    for mapping in (table, types.MappingProxyType(table), table):
+        assert compiled(mapping) == (["a", "b"], [("a", 1), ("b", 2)])
+
+
 def test_an_entry_whose_class_is_gone():
     """Another class may come to lie at its address."""
 
