@@ -88,6 +88,16 @@ std::string why_again(Site& site, const guards::CallInputs& call) {
              : "np.errstate is another";
 }
 
+// Entries that no call can meet any more do not count.
+void drop_dead_entries(FunctionState* state, Site* site) {
+  std::vector<std::unique_ptr<Entry>> dropped;
+  for (auto& entry : site->entries) {
+    if (!entry->is_dead()) continue;
+    (entry->pins == 0 ? dropped : state->retired).push_back(std::move(entry));
+  }
+  std::erase_if(site->entries, [](const auto& entry) { return entry == nullptr; });
+}
+
 // False: the function has had its share of compilations.
 bool may_compile(FunctionState* state, Site* site, const std::string& why_again) {
   if (site->entries.size() < static_cast<size_t>(options().recompile_limit.load())) return true;
@@ -155,6 +165,7 @@ Entry* compile_call(FunctionState* state, Site* site, const guards::CallInputs& 
   const CompileTurn turn;
   // Another thread may have compiled just this while we waited: look again before tracing.
   if (site->entries.size() != known) return nullptr;
+  drop_dead_entries(state, site);
   std::string why = why_again(*site, call);
   if (!may_compile(state, site, why)) return nullptr;
   if (!why.empty() && log_enabled(LogChannel::recompiles)) {
@@ -232,8 +243,8 @@ Entry* compile_call(FunctionState* state, Site* site, const guards::CallInputs& 
       if (!is_idle) note_compilation(*site, *entry);
     }
     entry->exit = std::move(exit);
-    entry->note_owned();
   }
+  entry->borrow_names();
   entry->recompile_reason = std::move(why);
   if (log_enabled(LogChannel::guards) || log_enabled(LogChannel::timing) ||
       log_enabled(LogChannel::graph)) {

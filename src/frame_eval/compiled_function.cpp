@@ -97,7 +97,7 @@ bool run_usual(FunctionState& state, const guards::CallInputs& call, PyObject** 
   }
   Entry& entry = *state.start.entries.front();
   const ProgramHost* program = entry.direct_program();
-  if (program == nullptr || entry.exit != nullptr) return false;
+  if (program == nullptr || entry.exit != nullptr || entry.is_dead()) return false;
   const numpy_shim::ErrState* errstate = numpy_shim::known_errstate();
   if (errstate == nullptr || !(*errstate == entry.errstate())) return false;
   int64_t symbols[kMostDirectSymbols];

@@ -114,6 +114,7 @@ void Entry::become_python(BreakInfo why) {
 
 Outcome Entry::run(const guards::CallInputs& call, PyObject* const* slots, int64_t* symbols,
                    PyObject** results) {
+  const NamedObjects::Held held(named_);
   if (kind_ == Kind::kProgram) return host_->run(call, slots, symbols, results);
   if (kind_ == Kind::kUsers && !is_asking_)
     return run_users(call, slots, {symbols, guards_->symbol_count()}, results);
@@ -183,15 +184,30 @@ EntryInfo Entry::info() const {
 // every reference counted here is owned by this entry alone.
 void Entry::note_owned() {
   owned_.clear();
-  guards::RefCollector collector([this](const Ref& ref) { owned_.push_back(ref.get()); });
-  guards_->collect_refs(&collector);
-  for (const InputSpec& input : inputs_) collector.add(input.source);
-  collect_recipe_refs(recipe_, &collector);
-  for (const ExternRecipe& recipe : externs_) collect_recipe_refs(recipe, &collector);
-  if (host_) host_->collect_refs(&collector);
+  guards::RefCollector collector([this](const Ref& ref) {
+    if (!named_.is_lent(ref.get())) owned_.push_back(ref.get());
+  });
+  collect_names(&collector);
   if (exit) collector.add(exit->function);
   collector.add(users_backend_);
   collector.add(users_program_.callable);
+}
+
+void Entry::collect_names(guards::RefCollector* collector) const {
+  guards_->collect_refs(collector);
+  for (const InputSpec& input : inputs_) collector->add(input.source);
+  collect_recipe_refs(recipe_, collector);
+  for (const ExternRecipe& recipe : externs_) collect_recipe_refs(recipe, collector);
+  if (host_) host_->collect_refs(collector);
+}
+
+void Entry::borrow_names() {
+  std::vector<Ref*> refs;
+  // They are this entry's own, to change.
+  guards::RefCollector collector([&](const Ref& ref) { refs.push_back(const_cast<Ref*>(&ref)); });
+  collect_names(&collector);
+  named_.borrow(refs);
+  note_owned();
 }
 
 }  // namespace numlift::frame_eval

@@ -4,6 +4,7 @@
 #include "numlift/py/python.h"
 
 #include <memory>
+#include <span>
 #include <variant>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "numlift/frame_eval/compiled_function.h"
 #include "numlift/frame_eval/trace.h"
 #include "numlift/guards/guard_set.h"
+#include "named_objects.h"
 #include "numlift/numpy_shim/errstate.h"
 #include "run_program.h"
 
@@ -61,8 +63,15 @@ class Entry {
   Outcome run(const guards::CallInputs& call, PyObject* const* slots, int64_t* symbols,
               PyObject** results);
   EntryInfo info() const;
-  const std::vector<PyObject*>& owned() const { return owned_; }
+  // Without those that a dead entry still has.
+  std::span<PyObject* const> owned() const {
+    return is_dead() ? std::span<PyObject* const>() : owned_;
+  }
   void note_owned();
+  // The last step of making it: short-lived objects that it names do not live longer for it.
+  void borrow_names();
+  // Such an object is gone: no call meets the guards any more.
+  bool is_dead() const { return named_.is_dead(); }
 
   std::unique_ptr<EntryExit> exit;  // null: the program returns from the call
   uint64_t hits = 0, restarts = 0;
@@ -73,6 +82,7 @@ class Entry {
 
  private:
   enum class Kind : uint8_t { kProgram, kReference, kUsers, kPython };
+  void collect_names(guards::RefCollector* collector) const;
   Outcome run_users(const guards::CallInputs& call, PyObject* const* slots,
                     std::span<const int64_t> symbols, PyObject** results);
 
@@ -93,6 +103,7 @@ class Entry {
   BreakInfo break_info_;
   std::vector<std::string> operations_;
   std::vector<PyObject*> owned_;  // every reference it owns, for tp_traverse
+  NamedObjects named_;            // the last member: its references are inside of the others
 };
 
 }  // namespace numlift::frame_eval

@@ -1,5 +1,6 @@
 #include "left_values.h"
 
+#include <utility>
 #include <vector>
 
 #include "numlift/py/py_error.h"
@@ -20,6 +21,37 @@ PyObject* leave(PyObject*, PyObject* const* args, Py_ssize_t count) {
   return Py_NewRef(left_object().get());
 }
 
+// Tuples of values on their way from a function to the one that it calls next.
+thread_local std::vector<PyObject*> held;
+
+PyObject* hold(PyObject*, PyObject* const* args, Py_ssize_t count) {
+  PyObject* values = PyTuple_New(count);
+  if (values == nullptr) return nullptr;
+  for (Py_ssize_t i = 0; i < count; ++i) PyTuple_SET_ITEM(values, i, Py_NewRef(args[i]));
+  held.push_back(values);
+  return Py_NewRef(Py_None);
+}
+
+PyObject* take(PyObject*, PyObject*) {
+  PyObject* values = held.back();
+  held.pop_back();
+  return values;
+}
+
+thread_local KeptValues* kept = nullptr;
+
+PyObject* forget(PyObject*, PyObject*) {
+  if (kept != nullptr) kept->forget();
+  return Py_NewRef(Py_None);
+}
+
+PyMethodDef forget_method{"forget", forget, METH_NOARGS, nullptr};
+PyMethodDef hold_method{
+    "hold",
+    reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(static_cast<_PyCFunctionFast>(hold))),
+    METH_FASTCALL, nullptr};
+PyMethodDef take_method{"take", take, METH_NOARGS, nullptr};
+
 PyMethodDef leave_method{
     "leave",
     reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(static_cast<_PyCFunctionFast>(leave))),
@@ -32,15 +64,43 @@ BorrowedRef leave_function() {
   return function;
 }
 
+BorrowedRef hold_function() {
+  static PyObject* const function = checked(PyCFunction_New(&hold_method, nullptr)).release();
+  return function;
+}
+
+BorrowedRef take_function() {
+  static PyObject* const function = checked(PyCFunction_New(&take_method, nullptr)).release();
+  return function;
+}
+
+BorrowedRef forget_function() {
+  static PyObject* const function = checked(PyCFunction_New(&forget_method, nullptr)).release();
+  return function;
+}
+
+KeptValues::KeptValues(void (*forget)(void*), void* context)
+    : forget_(forget), context_(context), outer_(std::exchange(kept, this)) {}
+
+KeptValues::~KeptValues() { kept = outer_; }
+
+void KeptValues::forget() { forget_(context_); }
+
 BorrowedRef left_object() {
   static PyObject* const object =
       checked(PyObject_CallNoArgs(reinterpret_cast<PyObject*>(&PyBaseObject_Type))).release();
   return object;
 }
 
-LeftValues::LeftValues() : before_(left.size()) {}
+LeftValues::LeftValues() : before_(left.size()), held_before_(held.size()) {}
 
 LeftValues::~LeftValues() {
+  // Only where the function that was to take them did not even begin.
+  while (held.size() > held_before_) {
+    PyObject* values = held.back();
+    held.pop_back();
+    Py_DECREF(values);
+  }
   while (left.size() > before_) {
     const size_t count = newest_count();
     left.pop_back();

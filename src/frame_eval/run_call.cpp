@@ -181,6 +181,7 @@ Step enter(FunctionState& state, Site& site, const guards::CallInputs& call, Val
   int64_t* symbols = nullptr;
   const bool must_not_break = ErrorRegion::wanted() == true;
   const auto holds = [&](Entry* entry) {
+    if (entry->is_dead()) return false;
     if (must_not_break && entry->why_left() && entry->why_left()->is_error != false) return false;
     guards::GuardSet& guards = entry->guards();
     const size_t words = guards.slot_count() + guards.symbol_count();
@@ -279,6 +280,9 @@ Site* run_unit(const EntryExit& exit, BorrowedRef called, Values* values, PyObje
   const LeftValues left;
   const Ref function =
       exit.needs_closure ? with_closure_of(exit.function, called) : Ref::create(exit.function);
+  // Those of the outer frames are given to the next site as they are, unless one of these frames
+  // goes on in a handler.
+  const KeptValues kept([](void* raw) { static_cast<Values*>(raw)->clear(); }, values);
   Ref answer = Ref::steal(call_function(function, *values, exit.outer_count));
   if (answer.get() != left_object().get()) {
     *result = answer.release();
@@ -290,6 +294,11 @@ Site* run_unit(const EntryExit& exit, BorrowedRef called, Values* values, PyObje
   const size_t place = left.take(first, count);
   values->set_size(exit.outer_count + count);
   return exit.after.at(place);
+}
+
+PyObject* run_rest(const Site& site, Values* values) {
+  const LeftValues left;
+  return call_function(site.rest, *values, 0);
 }
 
 // The unit has run: there is no call any more that CPython could begin anew.
@@ -375,7 +384,7 @@ Found run_call(FunctionState& state, const guards::CallInputs& call, const Leavi
         }
         if (site == &state.start) return Found::kCPython;
         ++state.stats.fallbacks;
-        *result = call_function(site->rest, values, 0);
+        *result = run_rest(*site, &values);
         return *result == nullptr ? Found::kError : Found::kResult;
       case Step::kLeft:
         break;

@@ -5,8 +5,10 @@
 #include <fmt/format.h>
 
 #include "arguments.h"
+#include "cpython/eval_frame.h"
 #include "cpython/flow.h"
 #include "left_values.h"
+#include "numlift/frame_eval/handover.h"
 #include "numlift/py/py_error.h"
 #include "numlift/support/check.h"
 
@@ -18,12 +20,20 @@ bool same_place(const SuspendedFrame& a, const SuspendedFrame& b) {
          a.slots == b.slots && a.stack == b.stack;
 }
 
-// `inner` is the function of the last frame; frames around it call it. `left`: see
+// How the functions of `frames` get their values from one another; null: as arguments.
+const Handover* handover_among(const std::vector<SuspendedFrame>& frames) {
+  static const Handover handover{hold_function(), take_function()};
+  return frames.size() > 1 && numlift_hook_is_installed() != 0 ? &handover : nullptr;
+}
+
+// `inner` is the function of the last frame; frames around it call it. `left`, `forget`: see
 // make_outer_function.
-Ref wrap_in_callers(const std::vector<SuspendedFrame>& frames, Ref inner, BorrowedRef left) {
+Ref wrap_in_callers(const std::vector<SuspendedFrame>& frames, Ref inner, BorrowedRef left,
+                    BorrowedRef forget, const Handover* handover) {
   size_t count = frames.back().value_count();
   for (size_t i = frames.size() - 1; i-- > 0;) {
-    inner = make_outer_function(frames[i], inner, count, left);
+    inner = make_outer_function(frames[i], inner, count, left, forget, i == 0 ? nullptr : handover,
+                                handover);
     count += frames[i].value_count();
   }
   return inner;
@@ -151,7 +161,9 @@ Site* ResumeSites::find_or_make(const std::vector<SuspendedFrame>& frames, const
   auto site = std::make_unique<Site>();
   site->name = resume_name(frames.back().bytecode->code, at);
   site->frames = frames;
-  site->rest = wrap_in_callers(frames, make_rest_function(frames.back()), nullptr);
+  const Handover* handover = handover_among(frames);
+  site->rest = wrap_in_callers(frames, make_rest_function(frames.back(), handover), nullptr,
+                               nullptr, handover);
   sites_.push_back(std::move(site));
   return sites_.back().get();
 }
@@ -167,9 +179,12 @@ std::unique_ptr<EntryExit> make_exit(const TraceExit& exit, const std::vector<Su
       std::any_of(exit.frames.begin(), exit.frames.end(),
                   [](const auto& frame) { return keeps_its_frame(*frame.bytecode); }) ||
       (from.size() == 1 && returns_behind_unit(exit.frames.back()));
-  UnitFunction unit = stays ? UnitFunction{make_rest_function(from.back()), {}}
-                            : make_unit_function(from.back(), exit.frames.back(), leave_function());
-  made->function = wrap_in_callers(from, std::move(unit.function), left_object());
+  const Handover* handover = handover_among(from);
+  UnitFunction unit =
+      stays ? UnitFunction{make_rest_function(from.back(), handover), {}}
+            : make_unit_function(from.back(), exit.frames.back(), leave_function(), handover);
+  made->function =
+      wrap_in_callers(from, std::move(unit.function), left_object(), forget_function(), handover);
   std::vector<SuspendedFrame> frames = exit.frames;
   const SuspendedFrame& last = exit.frames.back();
   const Instruction& at = last.bytecode->instructions[static_cast<size_t>(last.next)];

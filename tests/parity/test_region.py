@@ -484,6 +484,62 @@ def events_of(install, call):
     return events
 
 
+async def steps(n):
+    for i in range(n):
+        yield i
+
+
+async def sum_of_steps(n):
+    total = 0
+    async for i in steps(n):
+        total += i
+    return total
+
+
+def drive(coroutine):
+    try:
+        while True:
+            coroutine.send(None)
+    except StopIteration as end:
+        return end.value
+
+
+def generated(n):
+    def inner():
+        got = yield from range(n)
+        return got
+
+    return list(inner())
+
+
+@pytest.mark.parametrize("install", [sys.settrace, sys.setprofile], ids=["trace", "profile"])
+def test_events_are_those_of_plain_python(install):
+    own = {f.__code__ for f in (steps, sum_of_steps, drive, generated)}
+
+    def events():
+        seen = []
+
+        def note(frame, event, argument):
+            if frame.f_code in own:
+                seen.append((frame.f_code.co_name, event, frame.f_lineno, type(argument)))
+            return note
+
+        install(note)
+        try:
+            result = drive(sum_of_steps(3)), generated(2)
+        finally:
+            install(None)
+        return result, seen
+
+    plain = events()
+    with nl.compile_region(), nl.config.patch(compile_all=True):
+        for _ in range(3):
+            assert events() == plain
+        # The hook is back.
+        outer(np.arange(5.0))
+    assert "wave" in compiled()
+
+
 @pytest.mark.parametrize("install", [sys.settrace, sys.setprofile], ids=["trace", "profile"])
 def test_tracers_and_profilers_see_every_frame(install):
     x = np.ones(3)

@@ -10,20 +10,28 @@ iterator, a function as its callable object.
 Loaded when first needed, so that importing numlift costs no more.
 """
 
-from . import bisection, callables, collections_, heaps, iterators
+from . import bisection, buffers, callables, collections_, heaps, instances, iterators
+from .instances import InstanceDict, del_own, own_names, own_value, set_own
 from .marks import MAKERS, TABLE, exhausted, is_made_by, leave
 from .quietly import call_quietly
 
 __all__ = [
+    "InstanceDict",
     "MAKERS",
     "TABLE",
     "call_quietly",
+    "del_own",
     "exhausted",
     "is_made_by",
     "leave",
+    "own_names",
+    "own_value",
+    "set_own",
     "bisection",
+    "buffers",
     "callables",
     "collections_",
     "heaps",
+    "instances",
     "iterators",
 ]

@@ -175,14 +175,45 @@ static void note_entered(NumliftFrame* frame) {
   begun.entered(begun.context);
 }
 
+static PyObject* evaluate(PyThreadState* thread, NumliftFrame* frame, int throws);
+
+static void install(void) {
+  if (is_installed) return; /* another hook that came later still calls ours */
+  next_evaluator = _PyInterpreterState_GetEvalFrameFunc(interpreter);
+  _PyInterpreterState_SetEvalFrameFunc(interpreter, evaluate);
+  is_installed = 1;
+}
+
+static void remove_hook(void) {
+  if (_PyInterpreterState_GetEvalFrameFunc(interpreter) != evaluate) return;
+  _PyInterpreterState_SetEvalFrameFunc(interpreter, next_evaluator);
+  is_installed = 0;
+}
+
+/* A debugger or profiler looks at this thread. While a hook stands in the interpreter, CPython
+   enters frames by other ways, and reports some exceptions twice: until the frame has ended there
+   is none. */
+static PyObject* run_unhooked(PyThreadState* thread, NumliftFrame* frame, int throws) {
+  remove_hook();
+  PyObject* result = run_next(thread, frame, throws);
+  if (all_regions != 0) install();
+  return result;
+}
+
 static PyObject* evaluate(PyThreadState* thread, NumliftFrame* frame, int throws) {
   PyCodeObject* code = code_of(frame);
-  if (!is_call(frame, code, throws)) return run_next(thread, frame, throws);
-  note_entered(frame);
-  if (!numlift_has_stack()) {
-    finish_frame(thread, frame);
-    return NULL;
+  const int begins = is_call(frame, code, throws);
+  if (begins) {
+    note_entered(frame);
+    if (!numlift_has_stack()) {
+      finish_frame(thread, frame);
+      return NULL;
+    }
   }
+  if (thread->c_tracefunc != NULL || thread->c_profilefunc != NULL) {
+    return run_unhooked(thread, frame, throws);
+  }
+  if (!begins) return run_next(thread, frame, throws);
   if ((own_regions == 0 && regions_everywhere == 0) || pauses != 0) {
     return run_next(thread, frame, throws);
   }
@@ -211,19 +242,6 @@ static PyObject* evaluate(PyThreadState* thread, NumliftFrame* frame, int throws
 }
 
 /* ---------------------------------------------------------------- regions */
-
-static void install(void) {
-  if (is_installed) return; /* another hook that came later still calls ours */
-  next_evaluator = _PyInterpreterState_GetEvalFrameFunc(interpreter);
-  _PyInterpreterState_SetEvalFrameFunc(interpreter, evaluate);
-  is_installed = 1;
-}
-
-static void remove_hook(void) {
-  if (_PyInterpreterState_GetEvalFrameFunc(interpreter) != evaluate) return;
-  _PyInterpreterState_SetEvalFrameFunc(interpreter, next_evaluator);
-  is_installed = 0;
-}
 
 /* For one frame, where no region is. */
 static PyObject* evaluate_one(PyThreadState* thread, NumliftFrame* frame, int throws) {

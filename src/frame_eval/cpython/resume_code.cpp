@@ -4,10 +4,10 @@
 // of the user's, whose slots move up by their number.
 #include "numlift/py/python.h"
 
-#include "numlift/frame_eval/resume_code.h"
+#include "numlift/frame_eval/handover.h"
 
 #include <algorithm>
-#include <string_view>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -152,95 +152,22 @@ bool can_leave_after(const Bytecode& bytecode, const InstructionUnit& unit) {
   }
 }
 
-// ---------------------------------------------------------------- liveness
-
-namespace {
-
-// Names through which code looks at the locals of its own frame.
-constexpr std::string_view kFrameReaders[] = {"locals", "vars",  "dir",      "eval",
-                                              "exec",   "super", "__class__"};
-constexpr std::string_view kFrameKeepers[] = {"_getframe",  "currentframe", "settrace",
-                                              "setprofile", "set_trace",    "breakpoint"};
-
-bool has_name(PyCodeObject* code, std::span<const std::string_view> wanted) {
-  for (PyObject* names : {code->co_names, code->co_localsplusnames}) {
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names); ++i) {
-      const char* text = PyUnicode_AsUTF8(PyTuple_GET_ITEM(names, i));
-      if (text == nullptr) throw PyError();
-      if (std::find(wanted.begin(), wanted.end(), text) != wanted.end()) return true;
-    }
-  }
-  return false;
-}
-
-bool reads_slot(Instr op) {
-  return op == Instr::kLoadFast || op == Instr::kLoadFastAndClear || op == Instr::kDeleteFast ||
-         op == Instr::kLoadClosure || op == Instr::kMakeCell;
-}
-
-}  // namespace
-
-std::vector<int32_t> live_slots(const Bytecode& bytecode, const std::vector<int32_t>& starts,
-                                const std::vector<int32_t>& set) {
-  PyCodeObject* code = as_code(bytecode.code);
-  if (has_name(code, kFrameReaders) || has_name(code, kFrameKeepers)) return set;
-  const auto& instructions = bytecode.instructions;
-  const auto slots = local_slots(bytecode.code);
-  std::vector<int32_t> live;
-  std::vector<char> seen;
-  std::vector<int32_t> pending;
-  for (const int32_t slot : set) {
-    const LocalSlot& kind = slots[static_cast<size_t>(slot)];
-    if (kind.is_cell || kind.is_free) {
-      live.push_back(slot);
-      continue;
-    }
-    // Forward until the slot is read or written on each path.
-    bool is_read = false;
-    seen.assign(instructions.size(), 0);
-    pending = starts;
-    while (!pending.empty() && !is_read) {
-      int32_t index = pending.back();
-      pending.pop_back();
-      for (; index < static_cast<int32_t>(instructions.size()); ++index) {
-        if (std::exchange(seen[static_cast<size_t>(index)], 1)) break;
-        const Instruction& instruction = instructions[static_cast<size_t>(index)];
-        const bool is_here = instruction.arg == slot;
-        if (is_here && reads_slot(instruction.op)) {
-          is_read = true;
-          break;
-        }
-        if (instruction.handler != kNoTarget) {
-          pending.push_back(bytecode.handlers[static_cast<size_t>(instruction.handler)].target);
-        }
-        if (is_here && instruction.op == Instr::kStoreFast) break;
-        if (instruction.target != kNoTarget) pending.push_back(instruction.target);
-        if (!falls_through(instruction)) break;
-      }
-    }
-    if (is_read) live.push_back(slot);
-  }
-  return live;
-}
-
-bool keeps_its_frame(const Bytecode& bytecode) {
-  return has_name(as_code(bytecode.code), kFrameKeepers);
-}
-
 // ---------------------------------------------------------------- building
 
 namespace {
 
 class ResumeBuilder {
  public:
-  // `more`: arguments behind the frame's own values.
-  ResumeBuilder(const SuspendedFrame& frame, size_t more)
+  // `more`: arguments behind the frame's own values. `handover`: how all of them come in.
+  ResumeBuilder(const SuspendedFrame& frame, size_t more, const Handover* handover)
       : frame_(frame),
+        handover_(handover),
         original_(*frame.bytecode),
         code_(as_code(original_.code)),
         kinds_(local_slots(original_.code)),
         own_(static_cast<int32_t>(frame.value_count())) {
     parameters_ = own_ + static_cast<int32_t>(more);
+    if (parameters_ == 0) handover_ = nullptr;
     added_ = parameters_;
   }
 
@@ -256,7 +183,12 @@ class ResumeBuilder {
   void push_callable(BorrowedRef callable);
   void push_constant(BorrowedRef object);
   void call(size_t arguments);
+  // Calls the inner frame's function with the `count` arguments behind the frame's own.
+  void call_inner(BorrowedRef inner, size_t count, const Handover* handover);
   void jump_into_copy(int32_t index);
+  // What follows raises into a call of `function`, which then goes on to the handler.
+  void use_handler_behind(int32_t handler, BorrowedRef function);
+  void add_landing();
   void leave(const SuspendedFrame& after, size_t place, BorrowedRef leave_function);
   // The unit of at_unit, with its ways out.
   std::vector<SuspendedFrame> run_unit(const SuspendedFrame& at_unit, BorrowedRef leave_function);
@@ -297,6 +229,7 @@ class ResumeBuilder {
   static constexpr int32_t kIntoCopy = -1000;  // targets below it stand for the copy's index
 
   const SuspendedFrame& frame_;
+  const Handover* handover_;
   const Bytecode& original_;
   PyCodeObject* code_;
   std::vector<LocalSlot> kinds_;
@@ -307,6 +240,13 @@ class ResumeBuilder {
   std::vector<Ref> kept_;
   Position position_;
   int32_t handler_ = kNoTarget;
+  // A handler of the prologue's own, whose target lies in it.
+  struct Landing {
+    Handler handler;
+    int32_t into = kNoTarget;  // the user's handler, in the copy
+    BorrowedRef function;
+  };
+  std::optional<Landing> landing_;
   int32_t replaced_ = -1;
   size_t replaced_by_ = 0;
 };
@@ -332,6 +272,12 @@ bool ResumeBuilder::has_slot(Instr op) {
 
 void ResumeBuilder::begin() {
   add(Instr::kResume, 0);
+  if (handover_ != nullptr) {
+    push_callable(handover_->take);
+    call(0);
+    add(Instr::kUnpackSequence, parameters_);
+    for (int32_t i = 0; i < parameters_; ++i) add(Instr::kStoreFast, i);
+  }
   int32_t next_parameter = 0;
   for (const int32_t slot : frame_.slots) {
     // CPython takes a slot's cell for one only behind its MAKE_CELL (locals(), tracebacks).
@@ -378,9 +324,43 @@ void ResumeBuilder::push_callable(BorrowedRef callable) {
 
 void ResumeBuilder::call(size_t arguments) { add(Instr::kCall, static_cast<int32_t>(arguments)); }
 
+void ResumeBuilder::call_inner(BorrowedRef inner, size_t count, const Handover* handover) {
+  if (count == 0) handover = nullptr;
+  push_callable(handover != nullptr ? handover->hold : inner);
+  for (size_t i = 0; i < count; ++i) push_argument(i);
+  call(count);
+  if (handover == nullptr) return;
+  add(Instr::kPopTop);
+  push_callable(inner);
+  // super() wants a function with an argument.
+  push_constant(Py_None);
+  call(1);
+}
+
 void ResumeBuilder::jump_into_copy(int32_t index) {
   add(Instr::kJump);
   prologue_.back().instruction.target = kIntoCopy - index;
+}
+
+void ResumeBuilder::use_handler_behind(int32_t handler, BorrowedRef function) {
+  if (handler == kNoTarget || !function) {
+    use_handler(handler);
+    return;
+  }
+  const Handler& users = original_.handlers[static_cast<size_t>(handler)];
+  landing_ = Landing{users, users.target, function};
+  use_handler(static_cast<int32_t>(original_.handlers.size()));
+}
+
+// The exception lies on the stack and is not handled yet: it stays there.
+void ResumeBuilder::add_landing() {
+  if (!landing_) return;
+  use_handler(kNoTarget);
+  landing_->handler.target = static_cast<int32_t>(size());
+  push_callable(landing_->function);
+  call(0);
+  add(Instr::kPopTop);
+  jump_into_copy(landing_->into);
 }
 
 void ResumeBuilder::leave(const SuspendedFrame& after, size_t place, BorrowedRef leave_function) {
@@ -497,7 +477,7 @@ Ref ResumeBuilder::make_template() const {
                                 : Py_NewRef(PyTuple_GET_ITEM(varnames.get(), i - added_));
     PyTuple_SET_ITEM(names.get(), i, checked(name).release());
   }
-  return make_code_with_locals(code_, parameters_, names);
+  return make_code_with_locals(code_, handover_ != nullptr ? 1 : parameters_, names);
 }
 
 Ref ResumeBuilder::finish() {
@@ -509,6 +489,7 @@ Ref ResumeBuilder::finish() {
   bytecode.stack_size = original_.stack_size;
   const auto base = static_cast<int32_t>(prologue_.size());
   for (Handler& handler : bytecode.handlers) handler.target += base;
+  if (landing_) bytecode.handlers.push_back(landing_->handler);
   bytecode.instructions.reserve(prologue_.size() + original_.instructions.size());
   for (Line& line : prologue_) {
     Instruction& instruction = line.instruction;
@@ -538,8 +519,8 @@ Ref ResumeBuilder::finish() {
 
 }  // namespace
 
-Ref make_rest_function(const SuspendedFrame& frame) {
-  ResumeBuilder builder(frame, 0);
+Ref make_rest_function(const SuspendedFrame& frame, const Handover* handover) {
+  ResumeBuilder builder(frame, 0, handover);
   builder.use_place(frame.next);
   builder.begin();
   builder.jump_into_copy(frame.next);
@@ -547,16 +528,16 @@ Ref make_rest_function(const SuspendedFrame& frame) {
 }
 
 Ref make_outer_function(const SuspendedFrame& frame, BorrowedRef inner, size_t inner_values,
-                        BorrowedRef left) {
+                        BorrowedRef left, BorrowedRef forget, const Handover* handover,
+                        const Handover* inner_handover) {
   // The call that the frame waits for stands before `next`.
   const int32_t caller = frame.next - 1;
-  ResumeBuilder builder(frame, inner_values);
+  ResumeBuilder builder(frame, inner_values, handover);
   builder.use_place(caller);
   builder.begin();
-  builder.use_handler(frame.bytecode->instructions[static_cast<size_t>(caller)].handler);
-  builder.push_callable(inner);
-  for (size_t i = 0; i < inner_values; ++i) builder.push_argument(i);
-  builder.call(inner_values);
+  builder.use_handler_behind(frame.bytecode->instructions[static_cast<size_t>(caller)].handler,
+                             forget);
+  builder.call_inner(inner, inner_values, inner_handover);
   if (left) {
     builder.use_handler(kNoTarget);
     builder.add(Instr::kCopy, 1);
@@ -567,13 +548,15 @@ Ref make_outer_function(const SuspendedFrame& frame, BorrowedRef inner, size_t i
     builder.add(Instr::kReturnValue);
     builder.at(stays).target = static_cast<int32_t>(builder.size());
   }
+  builder.use_handler(kNoTarget);
   builder.jump_into_copy(frame.next);
+  builder.add_landing();
   return builder.finish();
 }
 
 UnitFunction make_unit_function(const SuspendedFrame& frame, const SuspendedFrame& at_unit,
-                                BorrowedRef leave) {
-  ResumeBuilder builder(frame, 0);
+                                BorrowedRef leave, const Handover* handover) {
+  ResumeBuilder builder(frame, 0, handover);
   builder.use_place(frame.next);
   builder.begin();
   UnitFunction made;
@@ -584,6 +567,18 @@ UnitFunction make_unit_function(const SuspendedFrame& frame, const SuspendedFram
   made.after = builder.run_unit(at_unit, leave);
   made.function = builder.finish();
   return made;
+}
+
+Ref make_rest_function(const SuspendedFrame& frame) { return make_rest_function(frame, nullptr); }
+
+Ref make_outer_function(const SuspendedFrame& frame, BorrowedRef inner, size_t inner_values,
+                        BorrowedRef left) {
+  return make_outer_function(frame, inner, inner_values, left, nullptr, nullptr, nullptr);
+}
+
+UnitFunction make_unit_function(const SuspendedFrame& frame, const SuspendedFrame& at_unit,
+                                BorrowedRef leave) {
+  return make_unit_function(frame, at_unit, leave, nullptr);
 }
 
 std::string resume_name(BorrowedRef code, const Instruction& at) {

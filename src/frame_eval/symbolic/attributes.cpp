@@ -10,6 +10,7 @@
 #include "symbolic/library_objects.h"
 #include "symbolic/exceptions.h"
 #include "symbolic/generators.h"
+#include "symbolic/instance_dict.h"
 #include "symbolic/instances.h"
 #include "symbolic/named_tuples.h"
 #include "symbolic/numpy_calls.h"
@@ -141,6 +142,9 @@ Sym find_instance_attribute(Interpreter& interpreter, const Sym& owner, Borrowed
   type_of(interpreter, owner);
   BorrowedRef raw = _PyType_Lookup(type, name);
   const bool is_slot = guards::slot_of_instance(raw.get(), object).has_value();
+  if (utf8_text(name) == "__dict__") {
+    if (Sym dict = instance_dict(interpreter, owner)) return dict;
+  }
   // One that can only be set does not hide the instance's own attribute.
   if (raw && is_data_descriptor(raw) && !is_slot && raw.type()->tp_descr_get != nullptr) {
     if (PyFunction_Check(object.get())) {
@@ -231,8 +235,9 @@ Sym object_attribute(Interpreter& interpreter, const Sym& owner, BorrowedRef nam
   }
   if (PyType_Check(object.get())) return class_attribute(interpreter, owner, name);
   if (is_list(owner) || is_dict(owner) || is_tuple(owner) || is_set(owner)) {
-    if (has_container_method(owner, utf8_text(name))) return built_in_method(owner, name);
-    unsupported_attribute(owner, name);
+    if (!has_container_method(owner, utf8_text(name))) unsupported_attribute(owner, name);
+    type_of(interpreter, owner);
+    return built_in_method(owner, name);
   }
   if (is_pure(object) || is_immutable_constant(owner))
     return constant_attribute(interpreter, owner, name);

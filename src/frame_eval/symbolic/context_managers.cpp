@@ -4,6 +4,7 @@
 #include "symbolic/attributes.h"
 #include "symbolic/error_region_value.h"
 #include "symbolic/errstate.h"
+#include "symbolic/library_objects.h"
 #include "symbolic/pure.h"
 
 namespace numlift::frame_eval {
@@ -34,8 +35,9 @@ Sym context_method(Interpreter& interpreter, const Sym& manager, ContextMethod m
   const auto unsupported = [&] {
     throw_break("with_statement", fmt::format("with on a {}", type_name(manager)));
   };
-  if (manager->kind != SymKind::kObject) unsupported();
   const Ref name = checked(PyUnicode_InternFromString(kNames[static_cast<int>(method)]));
+  if (as_library_object(manager)) return library_attribute(interpreter, manager, name);
+  if (manager->kind != SymKind::kObject) unsupported();
   const Sym raw = type_attribute(interpreter, manager, name);
   // What a class without it raises is left to CPython, as is everything written in C.
   if (!raw || raw->kind != SymKind::kObject || !PyFunction_Check(object_of(raw).get())) {

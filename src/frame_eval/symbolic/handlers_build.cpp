@@ -4,6 +4,7 @@
 #include "symbolic/exceptions.h"
 #include "symbolic/interpreter.h"
 #include "symbolic/iterators.h"
+#include "symbolic/instance_dict.h"
 #include "symbolic/library_objects.h"
 #include "symbolic/operators.h"
 #include "symbolic/pure.h"
@@ -152,6 +153,7 @@ void map_add(Interpreter& interpreter, Frame& frame, const Instruction& instruct
 void add_to_dict(Interpreter& interpreter, Frame& frame, int depth, bool unique) {
   Sym more = frame.pop();
   if (Sym inner = dict_of_library_object(more)) more = inner;
+  if (is_instance_dict(more)) more = copy_of_instance_dict(interpreter, more);
   if (!is_dict(more)) throw_break("unsupported_value", "** of a " + type_name(more));
   const Sym dict = frame.peek(depth);
   for (const auto& [key, value] : dict_items(interpreter, more)) {

@@ -61,9 +61,16 @@ bool may_call_python(const Frame& frame, const Bytecode& bytecode, int32_t begin
   return true;
 }
 
-}  // namespace
-
-namespace {
+// The code may read a traceback, and by it the variables of frames that have ended.
+bool reads_tracebacks(const Bytecode& bytecode) {
+  static constexpr std::string_view kNames[] = {"__traceback__", "exc_info", "tb_frame"};
+  PyObject* names = reinterpret_cast<PyCodeObject*>(bytecode.code.get())->co_names;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names); ++i) {
+    const std::string name = utf8_text(PyTuple_GET_ITEM(names, i));
+    if (std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames)) return true;
+  }
+  return false;
+}
 
 // The instruction before which CPython has to take over so that it makes for itself what is
 // handled here and what stands on the stacks and cannot be handed out; -1: there is nothing.
@@ -108,10 +115,11 @@ void Interpreter::stop(Frame& frame, size_t index) {
     throw Break{"handed_over", "CPython goes on inside an except block",
                 oldest_begin(chain, handled), true};
   }
-  const bool all_may_be_read = may_call_python(frame, bytecode, begin) ||
-                               std::any_of(chain.begin(), chain.end(), [](const Frame* one) {
-                                 return keeps_its_frame(*one->bytecode);
-                               });
+  const bool all_may_be_read =
+      may_call_python(frame, bytecode, begin) ||
+      std::any_of(chain.begin(), chain.end(), [](const Frame* one) {
+        return keeps_its_frame(*one->bytecode) || reads_tracebacks(*one->bytecode);
+      });
   StopTrace stopped;
   HandedOut handed_out;
   for (const Tracer::Effect& effect : tracer.effects()) {

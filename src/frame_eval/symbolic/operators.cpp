@@ -6,6 +6,7 @@
 #include "symbolic/containers.h"
 #include "symbolic/enums.h"
 #include "symbolic/exceptions.h"
+#include "symbolic/instance_dict.h"
 #include "symbolic/library_objects.h"
 #include "symbolic/instances.h"
 #include "symbolic/limits.h"
@@ -333,6 +334,9 @@ Sym compare_operation(Interpreter& interpreter, int compare, const Sym& left, co
 
 bool is_identical(Interpreter& interpreter, const Sym& a, const Sym& b) {
   if (a.get() == b.get()) return true;
+  if ((is_instance_dict(a) && is_dict(b)) || (is_dict(a) && is_instance_dict(b))) {
+    throw_break("identity", "identity of the __dict__ of an object");
+  }
   if (a->kind == SymKind::kObject && b->kind == SymKind::kObject) {
     // Two values for objects that can change are two objects; only later calls may know them as
     // one.

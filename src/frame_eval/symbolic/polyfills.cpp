@@ -4,6 +4,7 @@
 
 #include "numlift/py/py_error.h"
 #include "symbolic/calls.h"
+#include "symbolic/instance_dict.h"
 #include "symbolic/library_objects.h"
 #include "symbolic/pure.h"
 
@@ -97,7 +98,7 @@ Sym polyfill_intrinsic(Interpreter& interpreter, BorrowedRef function,
     PyObject* code = PyFunction_GET_CODE(object_of(arguments.positional[1]).get());
     return interpreter.boolean(value != nullptr && value->generator.get() == code);
   }
-  return nullptr;
+  return instance_dict_intrinsic(interpreter, function, arguments.positional);
 }
 
 }  // namespace numlift::frame_eval

@@ -22,7 +22,14 @@ std::optional<int64_t> lower_bound(const SizeExpr& expr, const std::vector<Symbo
 }
 
 SizeExpr Tracer::simplify(const SizeExpr& expr) const {
-  return expr.is_constant() ? expr : expr.substitute(state_->merged);
+  if (expr.is_constant()) return expr;
+  // Most symbols equal nothing else: a sum of many is not built anew, term by term.
+  std::vector<SymbolId> used;
+  expr.collect_symbols(&used);
+  const bool is_simple = std::none_of(used.begin(), used.end(), [&](SymbolId id) {
+    return state_->merged[static_cast<size_t>(id)].as_symbol() != id;
+  });
+  return is_simple ? expr : expr.substitute(state_->merged);
 }
 
 int64_t Tracer::hint(const SizeExpr& expr) const {

@@ -367,9 +367,6 @@ def store_before_a_break_that_fails(x):
     fail(f"{y[0, 0]}")
 
 
-KEPT = "a local that is not read after the break is dropped there; CPython keeps it"
-
-
 @probe()
 def file_kept_by_a_local(x):
     file = leave(open(__file__))
@@ -398,7 +395,7 @@ def locals_read_by_the_called(x):
     return of_the_caller("a * b + x") + 1
 
 
-@probe(bug=KEPT)
+@probe()
 def locals_in_a_traceback(x):
     def inner(a):
         b = a * 2
