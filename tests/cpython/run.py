@@ -47,7 +47,7 @@ def run(module, patterns, options, is_plain):
         if not is_plain:
             command += ["-m", "numlift", "--backend", options.backend]
         command += ["-m", "test", "-v", "--ignorefile", ignored.name, module]
-        environment = {**os.environ, "NUMLIFT_COMPILE_ALL": "1", "NUMLIFT_STRICT": "1"}
+        environment = {**os.environ, "NUMLIFT_COMPILE_ALL": "1", "NUMLIFT_STRICT": "1", "NUMLIFT_DISK_CACHE": "0"}
         try:
             done = subprocess.run(
                 command,
