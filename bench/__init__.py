@@ -6,3 +6,8 @@ Groups: calls, breaks, regions, first_call, import_time, shapes, kernels, progra
 medians taken in the same run. programs (`python -m bench programs [--only NAME,...] [--size SIZE,...]
 [--peers PEER,...]`) has options and a summary of its own: bench/programs/__init__.py.
 """
+
+import os
+
+# What is compiled is measured as such; the disk cache has a row of its own, with a directory of its own.
+os.environ["NUMLIFT_DISK_CACHE"] = "0"

@@ -19,6 +19,9 @@ if _build:
 
 # In strict mode a fault of numlift itself raises instead of falling back to CPython in silence.
 os.environ.setdefault("NUMLIFT_STRICT", "1")
+# Code is made by the build that is tested, and the user's own cache stays as it is. Tests of the disk cache have
+# directories of their own.
+os.environ["NUMLIFT_DISK_CACHE"] = "0"
 
 hypothesis.settings.register_profile("default", deadline=None, print_blob=True)
 hypothesis.settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)

@@ -3,6 +3,7 @@
 
 #include "bindings.h"
 #include "numlift/codegen/compile.h"
+#include "numlift/codegen/disk_cache.h"
 #include "numlift/frame_eval/compiled_function.h"
 #include "numlift/frame_eval/frame_hook.h"
 #include "numlift/numpy_shim/allocator.h"
@@ -18,8 +19,10 @@ using frame_eval::CompileTimes;
 using frame_eval::EntryInfo;
 
 // Every backend by name, in the order in which they are listed.
-constexpr std::pair<const char*, Backend> kBackends[] = {
-    {"llvm", Backend::kLlvm}, {"graph", Backend::kGraph}, {"eager", Backend::kEager}};
+constexpr std::pair<const char*, Backend> kBackends[] = {{"llvm", Backend::kLlvm},
+                                                         {"cuda", Backend::kCuda},
+                                                         {"graph", Backend::kGraph},
+                                                         {"eager", Backend::kEager}};
 
 Backend backend_named(const std::string& name) {
   std::string known;
@@ -90,6 +93,11 @@ void bind_compile(py::module_& module) {
     return py::dict(py::arg("live_blocks") = stats.live_blocks,
                     py::arg("kept_bytes") = stats.kept_bytes);
   });
+  module.def("disk_cache_info", [] {
+    const codegen::DiskCacheInfo info = codegen::disk_cache_info();
+    return py::dict(py::arg("directory") = info.directory, py::arg("found") = info.found,
+                    py::arg("missed") = info.missed, py::arg("stored") = info.stored);
+  });
   module.def("break_count", [](const py::object& compiled) {
     check_compiled(compiled);
     return frame_eval::break_count_of(compiled.ptr());
@@ -99,6 +107,8 @@ void bind_compile(py::module_& module) {
       "enter_region",
       [](std::optional<bool> dynamic, const py::object& backend, bool everywhere) {
         const frame_eval::CompileOptions options = make_options(false, dynamic, backend);
+        if (const std::string why = frame_eval::missing_for(options.backend); !why.empty())
+          throw std::runtime_error(why);
         with_python_errors([&] { frame_eval::enter_region(options, everywhere); });
       },
       py::arg("dynamic").none(true), py::arg("backend"), py::arg("everywhere"));
@@ -153,6 +163,7 @@ void bind_compile(py::module_& module) {
       .def_readonly("break_reason", &EntryInfo::break_reason)
       .def_readonly("kernels", &EntryInfo::kernels)
       .def_readonly("code_size", &EntryInfo::code_size)
+      .def_readonly("is_from_disk", &EntryInfo::is_from_disk)
       .def_readonly("hits", &EntryInfo::hits)
       .def_readonly("restarts", &EntryInfo::restarts)
       .def_property_readonly("compile_ms", [](const EntryInfo& e) { return times_dict(e.times); })

@@ -71,7 +71,7 @@ void bind_explain(py::module_& module) {
   module.def("compile_log", [] {
     py::list lines;
     for (const auto& line : frame_eval::compile_log()) {
-      lines.append(py::make_tuple(line.site, times_dict(line.times)));
+      lines.append(py::make_tuple(line.site, times_dict(line.times), line.is_from_disk));
     }
     return lines;
   });

@@ -1,5 +1,6 @@
 // numlift._core: what the Python side of numlift is made of.
 #include "bindings.h"
+#include "numlift/codegen/disk_cache.h"
 #include "numlift/frame_eval/marks.h"
 #include "numlift/frame_eval/break_reason.h"
 #include "numlift/frame_eval/compiled_function.h"
@@ -38,6 +39,7 @@ PYBIND11_MODULE(_core, module) {
     module.attr("CompiledFunction") = py::reinterpret_borrow<py::object>(
         reinterpret_cast<PyObject*>(frame_eval::compiled_function_type()));
   });
+  codegen::allow_disk_cache();
   bind_bytecode(module);
   bind_compile(module);
   bind_hatches(module);

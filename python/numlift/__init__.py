@@ -12,7 +12,7 @@ import importlib
 import os
 import sys
 
-import numpy  # noqa: F401  (before the extension, which loads its C API)
+import numpy as _numpy  # noqa: F401  (before the extension, which loads its C API; numlift.numpy is ours)
 
 from . import _core
 from ._core import EscapeHatchError, Unsupported, get_num_threads, list_backends, reset, set_num_threads
@@ -40,6 +40,7 @@ __all__ = [
     "get_num_threads",
     "graph_module",
     "list_backends",
+    "numpy",
     "reset",
     "set_num_threads",
 ]
@@ -63,9 +64,10 @@ def compile(fn=None, *, fullgraph=False, dynamic=None, backend="llvm"):
 
     dynamic=False: sizes and int arguments are constants of the compiled code. True: they never are,
     unless the code branches on them. None: as config.dynamic_shapes says.
-    backend: one of list_backends(): "llvm"; "graph" and "eager" run the captured graph, with and
-    without passes, node by node with NumPy. Or a callable: backend(graph, example_inputs) is called once
-    with each compiled piece (numlift.fx.Graph), and what it returns is called in its place.
+    backend: one of list_backends(): "llvm"; "cuda", which needs a device; "graph" and "eager" run the
+    captured graph, with and without passes, node by node with NumPy. Or a callable: backend(graph,
+    example_inputs) is called once with each compiled piece (numlift.fx.Graph), and what it returns is called
+    in its place.
     """
     _core.check_backend(backend)
     if dynamic is not None and not isinstance(dynamic, bool):
@@ -93,9 +95,9 @@ from . import compiler  # noqa: E402  (it needs what is above)
 
 
 def __getattr__(name):
-    # Few programs build extensions or have backends of their own: what that needs is imported when it is
-    # asked for.
-    if name in ("cpp_extension", "fx"):
+    # Few programs build extensions, have backends of their own or look for faults: what that needs is
+    # imported when it is asked for.
+    if name in ("cpp_extension", "fx", "numpy"):
         return importlib.import_module("numlift." + name)
     if name == "graph_module":
         return importlib.import_module("numlift.fx").graph_module

@@ -1,6 +1,6 @@
 """numlift.compiler: the functions about compilation under one roof."""
 
-from . import list_backends, reset
+from . import _core, list_backends, reset
 from .custom_op import custom_op
 from .hatches import (
     allow_in_graph,
@@ -22,6 +22,7 @@ __all__ = [
     "custom_op",
     "disable",
     "disallow_in_graph",
+    "disk_cache_info",
     "graph_break",
     "is_compiling",
     "list_backends",
@@ -32,3 +33,10 @@ __all__ = [
     "set_stance",
     "skip",
 ]
+
+
+def disk_cache_info():
+    """The disk cache of machine code, as this process has used it: a dict of "directory" ("" when it is
+    off), and how many programs were "found" in it, "missed" (and so compiled), and "stored".
+    """
+    return _core.disk_cache_info()

@@ -28,17 +28,22 @@ class BreakReason:
 
 
 class CompileTimes(list):
-    """One dict a compiled graph: its name, and milliseconds by stage and in all."""
+    """One dict a compiled graph: its name, milliseconds by stage and in all, and "from_disk": whether its
+    machine code was loaded from the disk cache, not made."""
 
     def __init__(self, lines):
-        super().__init__({"graph": name, **times, "total": sum(times.values())} for name, times in lines)
+        super().__init__(
+            {"graph": name, **times, "total": sum(times.values()), "from_disk": from_disk}
+            for name, times, from_disk in lines
+        )
 
     def __str__(self):
         columns = (*_STAGES, "total")
         width = max([len("Graph"), *(len(one["graph"]) for one in self)])
         rows = [" ".join([f"{'Graph':{width}}", *(f"{name:>9}" for name in columns), "(ms)"])]
         for one in self:
-            rows.append(" ".join([f"{one['graph']:{width}}", *(f"{one[name]:9.2f}" for name in columns)]))
+            disk = "  from disk" if one["from_disk"] else ""
+            rows.append(" ".join([f"{one['graph']:{width}}", *(f"{one[name]:9.2f}" for name in columns)]) + disk)
         return "\n".join(rows)
 
 
@@ -65,7 +70,9 @@ class Explanation:
         # Programs that stopped half-way and left no trace: CPython ran that part of the call.
         self.restarts = [one for one in reasons if one.category == "restart"]
         self.out_guards = _distinct(guard for entry in entries for guard in entry.guard_details)
-        self.compile_times = CompileTimes((entry.site, entry.compile_ms) for entry in programs)
+        self.compile_times = CompileTimes(
+            (entry.site, entry.compile_ms, entry.is_from_disk) for entry in programs
+        )
         self.recompile_reasons = [
             *(f"entry {number}: {why}" for number, why in enumerate(misses, 1) if why),
             *(f"{entry.site}: {entry.recompile_reason}" for entry in entries if entry.recompile_reason),

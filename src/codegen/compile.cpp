@@ -5,6 +5,7 @@
 
 #include <chrono>
 
+#include "numlift/codegen/disk_cache.h"
 #include "numlift/graph/pass.h"
 #include "numlift/graph/text.h"
 #include "numlift/support/log.h"
@@ -54,9 +55,10 @@ std::unique_ptr<CompiledProgram> compile_graph(Graph graph) {
   }
   if (log_enabled(LogChannel::timing)) {
     log(LogChannel::timing,
-        fmt::format("{}: passes {:.2f} ms, schedule {:.2f} ms, native code {:.2f} ms",
+        fmt::format("{}: passes {:.2f} ms, schedule {:.2f} ms, native code {:.2f} ms{}",
                     compiled->program.graph.name, passes_ms, compiled->schedule_ms,
-                    compiled->emit_ms));
+                    compiled->emit_ms,
+                    is_from_disk(*compiled->code) ? ", loaded from the disk cache" : ""));
   }
   return compiled;
 }

@@ -14,6 +14,7 @@
 #include "break_message.h"
 #include "error_region.h"
 #include "function_state.h"
+#include "numlift/codegen/cuda.h"
 #include "numlift/graph/text.h"
 #include "numlift/py/py_error.h"
 #include "numlift/support/log.h"
@@ -62,9 +63,10 @@ void log_entry(const Site& site, const Entry& entry, const EntryInfo& info) {
   if (log_enabled(LogChannel::timing) && !entry.is_python()) {
     log(LogChannel::timing,
         fmt::format("{}: trace {:.2f} ms, guards {:.2f} ms, passes {:.2f} ms, schedule {:.2f} ms, "
-                    "emit {:.2f} ms",
+                    "emit {:.2f} ms{}",
                     site.name, info.times.trace, info.times.guards, info.times.passes,
-                    info.times.schedule, info.times.emit));
+                    info.times.schedule, info.times.emit,
+                    info.is_from_disk ? ", loaded from the disk cache" : ""));
   }
   if (log_enabled(LogChannel::graph) && !entry.is_python()) {
     log(LogChannel::graph, fmt::format("{} after the passes:\n{}", site.name, info.graph_text));
@@ -145,12 +147,19 @@ bool takes_control_flow(const CompileOptions& options) {
 
 void note_compilation(const Site& site, const Entry& entry) {
   if (compile_lines.size() == kMostCompileLines) compile_lines.pop_front();
-  compile_lines.push_back({site.name, entry.times});
+  compile_lines.push_back({site.name, entry.times, entry.is_from_disk()});
 }
 
 }  // namespace
 
 bool is_tracing() { return tracing; }
+
+std::string missing_for(Backend backend) {
+  if (backend != Backend::kCuda) return "";
+  const std::string& missing = codegen::missing_for_cuda();
+  return missing.empty() ? "backend \"cuda\": this version of numlift makes no code for CUDA"
+                         : missing;
+}
 
 std::vector<CompileLogLine> compile_log() {
   (void)fork_handler;
@@ -163,6 +172,10 @@ Entry* compile_call(FunctionState* state, Site* site, const guards::CallInputs& 
                     numpy_shim::ErrState errstate) {
   const size_t known = site->entries.size();
   const CompileTurn turn;
+  if (const std::string why = missing_for(state->options.backend); !why.empty()) {
+    PyErr_SetString(PyExc_RuntimeError, why.c_str());
+    return nullptr;
+  }
   // Another thread may have compiled just this while we waited: look again before tracing.
   if (site->entries.size() != known) return nullptr;
   drop_dead_entries(state, site);
@@ -186,6 +199,12 @@ Entry* compile_call(FunctionState* state, Site* site, const guards::CallInputs& 
   const auto report_break = [&](const BreakInfo& info, const std::string& what_was_done) {
     if (log_enabled(LogChannel::breaks)) {
       log(LogChannel::breaks, break_log_text(info, site->name, what_was_done));
+    }
+    if (info.category == "generic_jump" && log_enabled(LogChannel::perf_hints)) {
+      log(LogChannel::perf_hints,
+          fmt::format("{}: {}:{}: which way this goes hangs on an array's value: what comes before "
+                      "and behind it, each round of a loop too, is a program of its own",
+                      site->name, info.place().file, info.place().position.line));
     }
   };
   std::unique_ptr<Entry> entry;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "numlift/codegen/disk_cache.h"
 #include "numlift/graph/pass.h"
 #include "numlift/graph/text.h"
 #include "numlift/py/py_error.h"
@@ -106,6 +107,8 @@ void Entry::compile(const CompileOptions& options, BorrowedRef function) {
   note_owned();
 }
 
+bool Entry::is_from_disk() const { return compiled_ && codegen::is_from_disk(*compiled_->code); }
+
 void Entry::become_python(BreakInfo why) {
   kind_ = Kind::kPython;
   direct_ = nullptr;
@@ -153,6 +156,7 @@ EntryInfo Entry::info() const {
   info.hits = hits;
   info.restarts = restarts;
   info.times = times;
+  info.is_from_disk = is_from_disk();
   info.recompile_reason = recompile_reason;
   if (const BreakInfo* why = why_left()) info.break_reason = why->reason;
   switch (kind_) {

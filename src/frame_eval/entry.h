@@ -46,6 +46,7 @@ class Entry {
   // From now on a call that meets the guards runs in CPython: to the exit, if there is one.
   void become_python(BreakInfo why);
 
+  bool is_from_disk() const;  // its machine code
   bool is_python() const { return kind_ == Kind::kPython; }
   numpy_shim::ErrState errstate() const { return errstate_; }
   guards::GuardSet& guards() { return *guards_; }

@@ -82,7 +82,9 @@ bool give_up(FunctionState& state, const std::string& what) {
   state.break_count = 1;
   log_warning(
       fmt::format("internal error of numlift in {}: {}. CPython runs it from now on. "
-                  "Please report it.",
+                  "Please report it with the smallest program that shows it: one whose result is "
+                  "wrong with `import numlift.numpy as np` and without numlift.compile, too, needs "
+                  "that one operation only.",
                   state.name, what));
   return false;
 }

@@ -48,7 +48,7 @@ def run(module, patterns, options, is_plain):
     command = [sys.executable, "-X", "faulthandler"]
     if not is_plain:
         command += ["-m", "numlift", "--backend", options.backend]
-    environment = {**os.environ, "NUMLIFT_COMPILE_ALL": "1", "NUMLIFT_STRICT": "1"}
+    environment = {**os.environ, "NUMLIFT_COMPILE_ALL": "1", "NUMLIFT_STRICT": "1", "NUMLIFT_DISK_CACHE": "0"}
     with tempfile.TemporaryDirectory() as folder:
         ignored = Path(folder, "ignored.txt")
         ignored.write_text("\n".join(patterns))

@@ -10,6 +10,7 @@ import sys
 import time
 
 os.environ.setdefault("OMP_NUM_THREADS", "2")
+os.environ["NUMLIFT_DISK_CACHE"] = "0"  # random programs do not come again
 
 from . import check, processes
 from .program import Program

@@ -92,8 +92,8 @@ def test_nothing_is_compiled_at_decoration():  # 1.3
 
 
 def test_unknown_backend_lists_the_known_ones():  # 1.8, 1.9
-    assert nl.list_backends() == ["llvm", "graph", "eager"]
-    with pytest.raises(ValueError, match='"turbo".*"llvm", "graph", "eager"'):
+    assert nl.list_backends() == ["llvm", "cuda", "graph", "eager"]
+    with pytest.raises(ValueError, match='"turbo".*"llvm", "cuda", "graph", "eager"'):
         nl.compile(plain, backend="turbo")
 
 

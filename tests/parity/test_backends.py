@@ -1,5 +1,6 @@
 """backend=: by name, and callables of the user's that get the graph of every compiled piece (Spec 1.8, 1.9, 10.4)."""
 
+import ctypes
 import gc
 import importlib
 import threading
@@ -49,8 +50,11 @@ def plain(x, y):
 
 # ---- which there are
 
+# "cuda" needs a device: tests of its own are below.
+HERE = [name for name in nl.list_backends() if name != "cuda"]
 
-@pytest.mark.parametrize("backend", nl.list_backends())
+
+@pytest.mark.parametrize("backend", HERE)
 def test_named_backends_give_numpys_answer(backend):
     """Spec 1.8, 10.4: "eager" and "graph" run the graph with NumPy, "llvm" as machine code."""
     f = nl.compile(plain, backend=backend)
@@ -72,7 +76,7 @@ def divides_loudly(x):
         return y + 1 / x
 
 
-@pytest.mark.parametrize("backend", nl.list_backends())
+@pytest.mark.parametrize("backend", HERE)
 @pytest.mark.parametrize("function", [divides_quietly, divides_loudly])
 @pytest.mark.parametrize("mode", ["ignore", "warn", "raise"])
 def test_each_operation_reports_by_the_errstate_it_stands_under(backend, function, mode):
@@ -90,9 +94,36 @@ def test_each_operation_reports_by_the_errstate_it_stands_under(backend, functio
 
 def test_backends_are_listed():
     """Spec 1.9"""
-    assert nl.list_backends() == ["llvm", "graph", "eager"]
-    with pytest.raises(ValueError, match='unknown backend "turbo"; the backends are "llvm", "graph", "eager"'):
+    assert nl.list_backends() == ["llvm", "cuda", "graph", "eager"]
+    with pytest.raises(ValueError, match='unknown backend "turbo"; the backends are "llvm", "cuda", "graph", "eager"'):
         nl.compile(plain, backend="turbo")
+
+
+def run_on_cuda(how):
+    if how == "compile":
+        f = nl.compile(plain, backend="cuda")  # known: nothing is asked of the machine yet
+        return f(x, x)
+    if how == "fullgraph":
+        return nl.compile(plain, backend="cuda", fullgraph=True)(x, x)
+    with nl.compile_region(backend="cuda"):
+        return plain(x, x)
+
+
+@pytest.mark.parametrize("how", ["compile", "fullgraph", "region"])
+def test_cuda_is_known_and_says_what_is_missing(how):
+    """Spec 1.8: whatever the machine has, this version has no code for CUDA."""
+    try:
+        driver = ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        missing = "^no CUDA device: libcuda.so.1, a part of NVIDIA's driver, is not installed$"
+    else:
+        count = ctypes.c_int(0)
+        has_device = driver.cuInit(0) == 0 and driver.cuDeviceGetCount(ctypes.byref(count)) == 0 and count.value > 0
+        missing = "makes no code for CUDA" if has_device else "^no CUDA device: NVIDIA's driver "
+    for _ in range(2):
+        with pytest.raises(RuntimeError, match=missing) as caught:
+            run_on_cuda(how)
+    assert not isinstance(caught.value, nl.Unsupported)
 
 
 @pytest.mark.parametrize("backend", [None, 3, ["llvm"]])
@@ -391,7 +422,7 @@ def sums_of_prefixes(x, out):
 
 def test_loops_run_by_every_named_backend():
     """Spec 1.8: the graph has the loop, which "graph" and "eager" run node by node."""
-    for backend in nl.list_backends():
+    for backend in HERE:
         compiled = nl.compile(sums_of_prefixes, backend=backend)
         for count in 0, 1, 9:
             y = np.linspace(0.1, 0.9, count)
@@ -406,7 +437,7 @@ def test_a_loop_that_restarts_has_stored_nothing():
         for i in range(x.shape[0]):
             out[i] = 1.0 / x[i]
 
-    for backend in nl.list_backends():
+    for backend in HERE:
         compiled = nl.compile(f, backend=backend)
         y = np.array([1.0, 2.0, 0.0, 4.0])
         out = np.full(4, -1.0)

@@ -63,6 +63,22 @@ def test_callees_of_a_function_under_disable_not_recursive_are_compiled():  # 11
     assert graphs(callee_of(b)) == [["sin", "add"]]
 
 
+def test_explain_tells_all_graphs_of_a_call_with_disabled_functions():
+    """Spec 11.1, 11.2"""
+
+    def b(x):
+        return np.sin(x) + 1
+
+    def a(x):
+        return b(x) * 2
+
+    for recursive, operations in (True, ["cos", "add"]), (False, ["cos", "sin add", "add"]):
+        explanation = nl.explain(make_caller(nl.disable(a, recursive=recursive)))(X)
+        assert explanation.graph_break_count == 1
+        found = [" ".join(op.removeprefix("numpy.") for op in ops) for ops in explanation.ops_per_graph]
+        assert found == operations and explanation.graph_count == len(operations)
+
+
 def ab_fn(x):
     return np.exp(x)
 

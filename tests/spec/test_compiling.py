@@ -124,7 +124,7 @@ def with_state(v):
 
 
 @pytest.mark.parametrize("function", [calls_helpers, broken, lambda v: np.sort(v) + np.unique(v).sum(), lambda v: v / 0.0, with_state, lambda v: np.linalg.svd(v.reshape(2, 3))[1]])
-@pytest.mark.parametrize("backend", nl.list_backends())
+@pytest.mark.parametrize("backend", ["llvm", "graph", "eager"])
 def test_spec_13_1_no_global_state_changes(function, backend):
     before = numlift_state()
     with np.errstate(all="ignore"):

@@ -166,6 +166,19 @@ def test_spec_7_7_unusual_arguments_give_numpys_result(letter):
         check(function, *makes)
 
 
+@pytest.mark.parametrize("outputs", ["a, b", "a", "None, b", "out=(a, b)", "out=(None, b)", "out=(v, b)"])
+@pytest.mark.parametrize("call", ["np.divmod(v, 2.0, ", "np.modf(v, "])
+def test_spec_7_7_outputs_by_position_are_the_results(call, outputs):
+    function = eval(f"lambda v, a, b: {call}{outputs})", {"np": np})
+
+    def who_is_who(f):
+        arguments = [x * 3, x.copy(), x.copy()]
+        results = f(*arguments)
+        return [[r is one for one in arguments] for r in results], [r.tolist() for r in results], [a.tolist() for a in arguments]
+
+    assert who_is_who(nl.compile(function)) == who_is_who(function)
+
+
 def test_spec_7_7_unsigned_integers_and_ufunc_methods_are_compiled():
     cases = UNUSUAL["b"][3:] + [UNUSUAL["e"][1]] + UNUSUAL["f"]
     for function, *makes in cases:
@@ -303,7 +316,7 @@ def until(v):
 
 
 def test_spec_10_6_stores_masks_and_loops_over_arrays():
-    """That they work; the hints of what prevented fusion are not there yet."""
+    """That they work; what the hints say is in parity/test_perf_hints.py."""
     compiled = check(in_place, lambda: x.copy(), lambda: x.copy())
     assert break_count(compiled) == 0
     check(until, lambda: x.copy())

@@ -20,8 +20,12 @@ enum class Backend : uint8_t {
   kLlvm,   // machine code
   kGraph,  // the graph after the passes, node by node with NumPy
   kEager,  // the captured graph likewise
+  kCuda,   // known by name; this version has no code for it
   kUsers,  // what a callable of the user's makes of the captured graph
 };
+
+// Why code of this backend cannot be had here; "" when it can.
+std::string missing_for(Backend backend);
 
 struct CompileOptions {
   bool fullgraph = false;
@@ -69,6 +73,7 @@ struct EntryInfo {
   // the one expected. "" for the first entry.
   std::string recompile_reason;
   int kernels = 0;
+  bool is_from_disk = false;  // its machine code was loaded from the disk cache
   uint64_t code_size = 0, hits = 0, restarts = 0;
   CompileTimes times;
 };
@@ -89,6 +94,7 @@ std::vector<std::string> explain_misses(BorrowedRef compiled, BorrowedRef args, 
 struct CompileLogLine {
   std::string site;
   CompileTimes times;
+  bool is_from_disk = false;
 };
 // Of all functions, oldest first; the last few thousand are kept. reset_all() empties it.
 std::vector<CompileLogLine> compile_log();

@@ -17,7 +17,8 @@ namespace numlift {
   X(output_code, "the loop nests and the LLVM IR, with the user's lines as comments") \
   X(breaks, "what left the graph: where, why, what to do")                            \
   X(timing, "milliseconds per stage of each compilation")                             \
-  X(perf_hints, "what prevented fusion or parallel code")
+  X(perf_hints, "what prevented fusion or parallel code")                             \
+  X(cache, "what is amiss with the disk cache: why it is off, entries that were damaged")
 
 enum class LogChannel {
 #define NUMLIFT_CHANNEL(name, help) name,

@@ -206,6 +206,8 @@ std::unique_ptr<NativeCode> emit_native(const Program& program, bool keep_ir, Lo
   auto context = std::make_unique<llvm::LLVMContext>();
   auto module = std::make_unique<llvm::Module>(
       program.graph.name.empty() ? "program" : program.graph.name, *context);
+  // Not the function's: equal code of two functions is one entry of the disk cache.
+  module->setSourceFileName("program");
   cpu::ProgramSymbols symbols;
   {
     cpu::ProgramEmitter emitter(program, *module, checks);

@@ -11,8 +11,10 @@
 #include "numlift/codegen/compile.h"
 #include "numlift/graph/text.h"
 #include "numlift/support/check.h"
+#include "numlift/support/log.h"
 #include "schedule/buffers.h"
 #include "schedule/control_steps.h"
+#include "schedule/hints.h"
 #include "schedule/outputs.h"
 #include "schedule/step_regions.h"
 #include "schedule/verify_nest.h"
@@ -35,11 +37,18 @@ std::vector<Task> make_tasks(const Plan& plan) {
   return tasks;
 }
 
-std::vector<RawStep> make_raw_steps(const Plan& plan, const std::vector<Task>& tasks) {
+// `fused` gets an element a step.
+std::vector<RawStep> make_raw_steps(const Plan& plan, const std::vector<Task>& tasks,
+                                    std::vector<FusedStep>* fused) {
   std::vector<RawStep> steps;
   std::vector<TaskId> stretch;
   const auto finish_stretch = [&] {
     for (const StepTrees& trees : fuse_tasks(plan, tasks, stretch)) {
+      fused->emplace_back();
+      for (const LoopTree& tree : trees) {
+        for (const LoopTree::Member& member : tree.members)
+          fused->back().tasks.push_back(member.task);
+      }
       if (trees[0].kind == LoopTree::Kind::kOpaque) {
         steps.emplace_back(trees[0].members[0].task);
       } else {
@@ -53,6 +62,7 @@ std::vector<RawStep> make_raw_steps(const Plan& plan, const std::vector<Task>& t
     if (is_control(plan.graph.node(NodeId{i}).op)) {
       finish_stretch();
       steps.emplace_back(NodeId{i});
+      fused->push_back({.tasks = {}, .control = NodeId{i}});
     } else if (next < tasks.size() && tasks[next].node == NodeId{i}) {
       stretch.push_back(TaskId{next++});
     }
@@ -206,7 +216,12 @@ void find_restarts(Program* program) {
 Program schedule(Graph graph) {
   Plan plan = make_plan(std::move(graph));
   const std::vector<Task> tasks = make_tasks(plan);
-  std::vector<RawStep> raw_steps = make_raw_steps(plan, tasks);
+  std::vector<FusedStep> fused;
+  std::vector<RawStep> raw_steps = make_raw_steps(plan, tasks, &fused);
+  if (log_enabled(LogChannel::perf_hints)) {
+    for (const std::string& hint : fusion_hints(plan, tasks, fused))
+      log(LogChannel::perf_hints, plan.graph.name + ": " + hint);
+  }
   drop_unread_stores(plan, tasks, &raw_steps);
   const std::vector<NodeId> loops = loops_around(plan, raw_steps);
   make_private(&plan, tasks, loops, &raw_steps);
