@@ -234,6 +234,7 @@ class Tracer {
   std::vector<NodeId> open_regions_;  // their begins, outermost first
   bool has_regions_ = false;
   friend class ExternCall;
+  friend class Transforms;
 };
 
 }  // namespace numlift::frame_eval
