@@ -23,6 +23,50 @@ WITHOUT_EXAMPLE = {
 }
 # Examples for the page alone; other tests bring these about.
 SHOWN = {
+    "transform_type": _pair(
+        """
+def f(x):
+    return x * x
+
+nl.grad(f)(np.ones(3))  # TypeError: the result has shape (3,)
+""",
+        """
+def f(x):
+    return (x * x).sum()
+
+nl.grad(f)(np.ones(3))
+""",
+    ),
+    "transform_rule": _pair(
+        """
+def loss(x):
+    return np.interp(x, [0.0, 1.0], [0.0, 2.0]).sum()
+
+@nl.compile
+def f(x):
+    return nl.grad(loss)(x)
+
+f(np.linspace(0.1, 0.9, 3))
+""",
+        """
+def loss(x):
+    return np.clip(2 * x, 0.0, 2.0).sum()
+
+@nl.compile
+def f(x):
+    return nl.grad(loss)(x)
+
+f(np.linspace(0.1, 0.9, 3))
+""",
+    ),
+    "transform_value": _pair(
+        """
+nl.vmap(np.add)(np.ones((3, 2)), np.ones(2))  # ValueError: sizes 3 and 2
+""",
+        """
+nl.vmap(np.add, in_axes=(0, None))(np.ones((3, 2)), np.ones(2))
+""",
+    ),
     "import_statement": _pair(
         """
 @nl.compile

@@ -3,6 +3,7 @@
 #include <pybind11/stl.h>
 
 #include "bindings.h"
+#include "numlift/graph/transforms.h"
 #include "numlift/frame_eval/backend.h"
 #include "numlift/numpy_shim/dtypes.h"
 #include "numlift/numpy_shim/output.h"
@@ -236,8 +237,25 @@ BackendProgram ask_backend(BorrowedRef backend, const Graph& graph,
   }
 }
 
+// The op table's columns of transforms, and why an op has no rule.
+py::list op_rules() {
+  py::list rules;
+#define NUMLIFT_OP(name, ...)                                                   \
+  rules.append(py::dict(py::arg("op") = op_info(Op::k##name).text,              \
+                        py::arg("gradient") = rule_names(Op::k##name).gradient, \
+                        py::arg("batching") = rule_names(Op::k##name).batching, \
+                        py::arg("no_gradient") = gradient_refusal(Op::k##name), \
+                        py::arg("no_batching") = batching_refusal(Op::k##name)));
+#include "numlift/graph/ops.def"
+#undef NUMLIFT_OP
+  return rules;
+}
+
 }  // namespace
 
-void bind_graph(py::module_&) { frame_eval::set_backend_maker(&ask_backend); }
+void bind_graph(py::module_& module) {
+  frame_eval::set_backend_maker(&ask_backend);
+  module.def("op_rules", &op_rules);
+}
 
 }  // namespace numlift

@@ -21,10 +21,13 @@ from .hatches import *  # noqa: F403
 from . import hatches as _hatches
 from .custom_op import custom_op
 from .region import compile_region
+from .transforms import *  # noqa: F403
+from . import transforms as _transforms
 from .explain import compile_times, error_on_graph_break, explain
 
 __all__ = [
     *_hatches.__all__,
+    *_transforms.__all__,
     "EscapeHatchError",
     "Unsupported",
     "compile",

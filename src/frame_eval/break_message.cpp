@@ -161,6 +161,13 @@ void set_unsupported_class(BorrowedRef unsupported) {
 }
 
 void raise_unsupported(const BreakInfo& info) {
+  // Errors of the caller's, which NumPy's functions report in the same way.
+  for (const auto& [category, error] : {std::pair{"transform_type", PyExc_TypeError},
+                                        std::pair{"transform_value", PyExc_ValueError}}) {
+    if (info.category != category) continue;
+    PyErr_SetString(error, info.reason.c_str());
+    return;
+  }
   const Ref attributes = break_attributes(info);
   const Ref error =
       checked(PyObject_CallOneArg(unsupported_class, text_object(unsupported_text(info)).get()));

@@ -19,7 +19,8 @@ constexpr std::pair<const char*, Mark> kNames[] = {{"graph_break", Mark::kGraphB
                                                    {"nonstrict", Mark::kNonstrict},
                                                    {"custom_op", Mark::kCustomOp},
                                                    {"constant_result", Mark::kConstantResult},
-                                                   {"ignored", Mark::kIgnored}};
+                                                   {"ignored", Mark::kIgnored},
+                                                   {"stood_for", Mark::kStoodFor}};
 
 // An object by identity: a weak reference where the object allows one, so that a key whose object
 // has died is known to be stale, even when another object has its address.

@@ -24,11 +24,12 @@ enum class Mark : uint8_t {
   kCustomOp,        // an operator: see python/numlift/custom_op.py
   kConstantResult,  // called while tracing, and never again
   kIgnored,         // not called at all: the call gives None
+  kStoodFor,        // `target`, a Python function, is traced in its place
 };
 
 struct MarkEntry {
   Mark mark = Mark::kDisabled;
-  // kAllowed: what is called in its place. kDisabled: not null when what it calls is compiled.
+  // kAllowed, kStoodFor: what is called in its place. kDisabled: not null when what it calls is compiled.
   Ref target;
   std::string text;  // for messages
 };

@@ -110,7 +110,9 @@ std::unique_ptr<Frame> make_empty_frame(BorrowedRef code, Ref globals,
   frame->file = utf8(raw->co_filename);
   frame->name = utf8(raw->co_name);
   PyObject* module = PyDict_GetItemString(frame->globals.get(), "__name__");
-  frame->is_polyfill = module != nullptr && utf8(module).starts_with("numlift.polyfills");
+  const std::string name = module != nullptr ? utf8(module) : "";
+  frame->is_polyfill =
+      name.starts_with("numlift.polyfills") || name.starts_with("numlift.transforms");
   frame->slots.resize(static_cast<size_t>(frame->bytecode->nslots));
   frame->stack.reserve(static_cast<size_t>(frame->bytecode->stack_size));
   return frame;

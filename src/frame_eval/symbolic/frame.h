@@ -40,7 +40,7 @@ struct Frame {
   std::unordered_map<size_t, LoopTrips> trips;  // of running loops, by the place of their head
 
   Frame* caller = nullptr;
-  bool is_polyfill = false;  // of numlift.polyfills: nobody sees it
+  bool is_polyfill = false;  // of numlift's own Python code: nobody sees it
   bool is_direct = false;  // a call instruction of `caller` waits for what it returns, and no more
   // The instruction that runs (with its keyword names: the first of both), and when it began.
   size_t unit = 0;

@@ -250,6 +250,11 @@ const MarkEntry* mark_of(Interpreter& interpreter, const Sym& callable) {
 Sym call_marked(Interpreter& interpreter, const Sym& callable, const MarkEntry& found,
                 CallArguments arguments) {
   const MarkEntry entry = found;  // what is called below may change the table
+  if (entry.mark == Mark::kStoodFor) {
+    interpreter.direct_caller = nullptr;
+    return call_python_function(interpreter, interpreter.object(entry.target),
+                                std::move(arguments));
+  }
   // The mark is that of this very object.
   Sym function = callable;
   if (callable->kind == SymKind::kMethod) {
@@ -321,6 +326,8 @@ Sym call_marked(Interpreter& interpreter, const Sym& callable, const MarkEntry& 
       return call_constant(interpreter, real, entry.text, arguments);
     case Mark::kIgnored:
       return interpreter.none();
+    case Mark::kStoodFor:
+      break;
   }
   NUMLIFT_UNREACHABLE();
 }

@@ -7,6 +7,7 @@
 #include "symbolic/instance_dict.h"
 #include "symbolic/library_objects.h"
 #include "symbolic/pure.h"
+#include "symbolic/transform_calls.h"
 
 namespace numlift::frame_eval {
 
@@ -84,6 +85,7 @@ Sym polyfill_intrinsic(Interpreter& interpreter, BorrowedRef function,
                        const CallArguments& arguments) {
   const Frame* frame = interpreter.current_frame();
   if (frame == nullptr || !frame->is_polyfill) return nullptr;
+  if (Sym result = transform_intrinsic(interpreter, function, arguments)) return result;
   if (PyType_Check(function.get())) {
     Ref module = must(PyObject_GetAttrString(function.get(), "__module__"));
     const bool is_ours =

@@ -193,6 +193,7 @@ class Tracer {
   }
 
   bool takes_checks = true;  // whether the graph may have check nodes (its back end knows them)
+  bool in_transform = false;  // what NumPy computes stays a call, which has rules of its own
 
   // ---- where the trace is now
   uint8_t fp_checks = kFpAll;          // from np.errstate; a traced `with np.errstate` changes it
@@ -236,6 +237,7 @@ class Tracer {
   std::vector<NodeId> open_regions_;  // their begins, outermost first
   bool has_regions_ = false;
   friend class ExternCall;
+  friend class Transforms;
 };
 
 }  // namespace numlift::frame_eval

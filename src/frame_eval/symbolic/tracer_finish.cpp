@@ -364,6 +364,23 @@ void Tracer::apply_merges() {
   }
 }
 
+namespace {
+
+// The nodes that the results of the call are computed by.
+std::vector<bool> nodes_behind_results(const Graph& graph) {
+  std::vector<bool> behind(graph.size(), false);
+  for (NodeId id : graph.outputs) behind[index_of(id)] = true;
+  for (NodeId id : graph.mutated_inputs) behind[index_of(id)] = true;
+  for (size_t i = graph.size(); i-- > 0;) {
+    const Node& node = graph.node(NodeId{static_cast<uint32_t>(i)});
+    if (!behind[i] && op_info(node.op).op_class != OpClass::kControl) continue;
+    for (NodeId operand : node.operands) behind[index_of(operand)] = true;
+  }
+  return behind;
+}
+
+}  // namespace
+
 TraceResult Tracer::finish(const std::vector<Sym>& results) {
   TraceResult done;
   RecipeBuilder builder(*this, &done.recipe);
@@ -376,6 +393,14 @@ TraceResult Tracer::finish(const std::vector<Sym>& results) {
   }
   for (const auto& storage : state_->storages) {
     if (storage && storage->stored_to) graph_.mutated_inputs.push_back(storage->current);
+  }
+  if (!state_->examples.empty()) {
+    const std::vector<bool> behind = nodes_behind_results(graph_);
+    for (NodeId id : state_->examples) {
+      if (behind[index_of(id)])
+        throw_break("transform_rule",
+                    "a value of a single example leaves the function under numlift.vmap");
+    }
   }
   for (const auto& [symbol, axis] : state_->dynamic) {
     const SizeExpr now = simplify(SizeExpr::symbol(symbol));

@@ -33,6 +33,7 @@ struct Tracer::State {
   std::vector<MovedNode> moved;
   std::map<NodeId, SizeExpr> sizes_of;  // symbols of the open regions, by the integer they have
   std::vector<std::pair<SymbolId, std::string>> dynamic;  // marked so, and of which axis
+  std::vector<NodeId> examples;  // what stands for one value of a batch, in numlift.vmap
   uint32_t location = 0;
 };
 
