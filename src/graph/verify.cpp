@@ -9,6 +9,7 @@
 #include "numlift/graph/text.h"
 #include "numlift/support/check.h"
 #include "numlift/support/options.h"
+#include "verify_calls.h"
 #include "verify_symbols.h"
 
 namespace numlift {
@@ -152,9 +153,9 @@ class Verifier {
       case OpClass::kReduction:
         return check_reduction(node);
       case OpClass::kGather:
-        return check_gather(node);
+        return check_gather(graph_, node);
       case OpClass::kGufunc:
-        return check_gufunc(node);
+        return check_gufunc(graph_, node);
       case OpClass::kExtern:
         return check_extern(node);
       case OpClass::kControl:
@@ -353,38 +354,6 @@ class Verifier {
     if (kept != node.type.dims) return "its dims are not those that are left";
     if (!op_accepts(node.op, from.dtype)) return "no loop for its operand";
     return check_result_dtype(node, std::span(&from.dtype, 1));
-  }
-
-  std::string check_gather(const Node& node) const {
-    if (node.operands.empty() || operand_type(node, 0).rank() == 0) return "its source has no axes";
-    if (static_cast<int>(node.operands.size()) != 1 + operand_type(node, 0).rank())
-      return "not one index an axis of its source";
-    if (node.type.value_kind != ValueKind::kArray) return "it is no array";
-    for (size_t i = 1; i < node.operands.size(); ++i) {
-      const Type& index = operand_type(node, i);
-      if (!is_valued(index) || index.dtype != DType::kInt64)
-        return fmt::format("index {} is no int64", i - 1);
-      if (index.rank() != 0 && index.dims != node.type.dims)
-        return fmt::format("index {} is neither of rank 0 nor of the result's dims", i - 1);
-    }
-    return node.type.dtype == operand_type(node, 0).dtype ? "" : "its dtype is not its source's";
-  }
-
-  std::string check_gufunc(const Node& node) const {
-    const uint32_t loop = attr_of<LoopAttr>(node).loop;
-    if (loop >= graph_.loops.size()) return "no such loop";
-    const auto& core = graph_.loops[loop].core;
-    if (core.size() != node.operands.size() + 1) return "its loop has other operands";
-    const int batch = batch_axes(node.type, core.back());
-    if (!is_valued(node.type) || batch < 0 || batch > 1) return "its rank is not the loop's";
-    for (size_t i = 0; i < node.operands.size(); ++i) {
-      const int axes = batch_axes(operand_type(node, i), core[i]);
-      if (axes < 0 || axes > batch) return fmt::format("operand {} has another rank", i);
-    }
-    return "";
-  }
-  static int batch_axes(const Type& type, const std::vector<CoreAxis>& core) {
-    return type.rank() - present_axes(core);
   }
 
   std::string check_extern(const Node& node) const {
