@@ -537,7 +537,7 @@ def test_events_are_those_of_plain_python(install):
             assert events() == plain
         # The hook is back.
         outer(np.arange(5.0))
-    assert "wave" in compiled()
+    assert any("outer" in name for name in compiled())
 
 
 @pytest.mark.parametrize("install", [sys.settrace, sys.setprofile], ids=["trace", "profile"])
