@@ -71,6 +71,7 @@ struct EntryInfo {
   int kernels = 0;
   uint64_t code_size = 0, hits = 0, restarts = 0;
   CompileTimes times;
+  std::vector<LoopLeft> loops_left;
 };
 // Most recently used first.
 std::vector<EntryInfo> entries_of(BorrowedRef compiled);

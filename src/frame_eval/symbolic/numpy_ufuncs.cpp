@@ -7,6 +7,7 @@
 #include "numlift/numpy_shim/dtypes.h"
 #include "numlift/numpy_shim/numpy.h"
 #include "numlift/py/py_error.h"
+#include "symbolic/numpy_scatter.h"
 #include "symbolic/numpy_lowering.h"
 
 namespace numlift::frame_eval {
@@ -476,6 +477,8 @@ Sym call_ufunc_method(Tracer& tracer, BorrowedRef method, std::span<const Sym> a
     return apply_ufunc(tracer, ufunc, operands);
   }
   if (name == "at") {
+    if (kwargs.empty() && update_at(tracer, ufunc_name, args))
+      return tracer.constant(Ref::create(Py_None));
     static const numpy_shim::FunctionEntry entry = [] {
       numpy_shim::FunctionEntry made;
       made.path = "numpy.ufunc.at";
