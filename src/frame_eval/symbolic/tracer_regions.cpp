@@ -122,7 +122,10 @@ void Tracer::forget_counts(NodeId since) {
 
 void Tracer::promise_sizes(const Sym& array, std::vector<SizeExpr> dims) {
   auto& value = static_cast<ArrayValue&>(*array);
-  graph_.mutable_node(value.storage->current).type.dims = dims;
+  Node& node = graph_.mutable_node(value.storage->current);
+  // Strides in another order are made of the sizes that it has now.
+  if (!attr_of<ExternItemAttr>(node).strides.empty()) return;
+  node.type.dims = dims;
   value.type.dims = std::move(dims);
   value.strides = strides_for(value.type, {});
 }
