@@ -2,7 +2,7 @@
 
     python -m bench [--quick] [--json FILE] [GROUP ...]
 
-Groups: calls, breaks, regions, first_call, import_time, shapes, kernels, programs. Every figure is a ratio of
+Groups: calls, breaks, regions, first_call, compile_time, import_time, shapes, kernels, programs. Every figure is a ratio of
 medians taken in the same run. programs (`python -m bench programs [--only NAME,...] [--size SIZE,...]
 [--peers PEER,...]`) has options and a summary of its own: bench/programs/__init__.py.
 """

@@ -9,7 +9,7 @@ import numpy as np
 
 import numlift as nl
 
-GROUPS = ("calls", "breaks", "regions", "first_call", "import_time", "shapes", "kernels", "programs")
+GROUPS = ("calls", "breaks", "regions", "first_call", "compile_time", "import_time", "shapes", "kernels", "programs")
 
 
 def duration(seconds):

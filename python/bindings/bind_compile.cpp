@@ -4,6 +4,7 @@
 #include "bindings.h"
 #include "numlift/codegen/compile.h"
 #include "numlift/codegen/disk_cache.h"
+#include "numlift/frame_eval/break_reason.h"
 #include "numlift/frame_eval/compiled_function.h"
 #include "numlift/frame_eval/frame_hook.h"
 #include "numlift/numpy_shim/allocator.h"
@@ -158,6 +159,15 @@ void bind_compile(py::module_& module) {
       .def_readonly("guard_details", &EntryInfo::guards)
       .def_readonly("operations", &EntryInfo::operations)
       .def_readonly("recompile_reason", &EntryInfo::recompile_reason)
+      .def_property_readonly("loops_left",
+                             [](const EntryInfo& e) {
+                               py::list left;
+                               for (const auto& loop : e.loops_left) {
+                                 left.append(py::reinterpret_steal<py::object>(
+                                     frame_eval::loop_attributes(loop).release()));
+                               }
+                               return left;
+                             })
       .def_property_readonly(
           "graph", [](const EntryInfo& e) { return GraphText{e.graph_text, e.graph_table}; })
       .def_readonly("break_reason", &EntryInfo::break_reason)

@@ -41,6 +41,7 @@ class Entry:
     operations: list[str]
     break_reason: str
     recompile_reason: str
+    loops_left: list[dict[str, Any]]
     kernels: int
     code_size: int
     is_from_disk: bool

@@ -7,10 +7,11 @@ import dataclasses
 import functools
 import html
 import threading
+import traceback
 
 from . import _core
 
-__all__ = ["BreakReason", "CompileTimes", "Explanation", "compile_times", "error_on_graph_break", "explain"]
+__all__ = ["BreakReason", "CompileTimes", "Explanation", "UncapturedLoop", "compile_times", "error_on_graph_break", "explain"]
 
 _STAGES = ("trace", "guards", "passes", "schedule", "emit")
 
@@ -25,6 +26,14 @@ class BreakReason:
     explanation: str
     hints: list
     user_stack: list  # of traceback.FrameSummary, outermost first
+
+
+@dataclasses.dataclass(frozen=True)
+class UncapturedLoop:
+    """A loop that runs as one piece an iteration, or unrolled, and why. See docs/loops.md."""
+
+    reason: str
+    place: traceback.FrameSummary  # of its head
 
 
 class CompileTimes(list):
@@ -69,6 +78,13 @@ class Explanation:
         self.break_reasons = [one for one in reasons if one.category != "restart"]
         # Programs that stopped half-way and left no trace: CPython ran that part of the call.
         self.restarts = [one for one in reasons if one.category == "restart"]
+        self.uncaptured_loops = list(
+            {
+                (loop["place"].filename, loop["place"].lineno, loop["reason"]): UncapturedLoop(**loop)
+                for entry in entries
+                for loop in entry.loops_left
+            }.values()
+        )
         self.out_guards = _distinct(guard for entry in entries for guard in entry.guard_details)
         self.compile_times = CompileTimes(
             (entry.site, entry.compile_ms, entry.is_from_disk) for entry in programs
@@ -100,6 +116,9 @@ class Explanation:
         for number, one in enumerate(self.break_reasons, 1):
             lines += [f"  Break Reason {number}:", f"    Reason: {one.reason}", "    User Stack:"]
             lines += [f"      {frame!r}" for frame in one.user_stack]
+        if self.uncaptured_loops:
+            lines.append("Loops Not Captured:")
+            lines += [f"  line {one.place.lineno} of {one.place.name}: {one.reason}" for one in self.uncaptured_loops]
         lines.append("Ops per Graph:")
         for number, operations in enumerate(self.ops_per_graph, 1):
             lines.append(f"  Ops {number}:")

@@ -143,6 +143,15 @@ Ref break_attributes(const BreakInfo& info) {
   return attributes;
 }
 
+Ref loop_attributes(const LoopLeft& loop) {
+  const Ref module = checked(PyImport_ImportModule("traceback"));
+  const Ref summary_class = checked(PyObject_GetAttrString(module.get(), "FrameSummary"));
+  Ref attributes = checked(PyDict_New());
+  set_item(attributes, "reason", text_object(loop.reason));
+  set_item(attributes, "place", frame_summary(summary_class, loop.place));
+  return attributes;
+}
+
 std::string break_log_text(const BreakInfo& info, const std::string& function,
                            const std::string& what_was_done) {
   const BreakReason& reason = break_reason(info.category);

@@ -61,7 +61,8 @@ Entry::Entry(TraceResult trace, const CompileOptions& options, numpy_shim::ErrSt
       results_(std::move(trace.results)),
       externs_(std::move(trace.externs)),
       graph_(std::move(trace.graph)),
-      operations_(std::move(trace.operations)) {
+      operations_(std::move(trace.operations)),
+      loops_left_(std::move(trace.loops_left)) {
   const auto start = std::chrono::steady_clock::now();
   if (options.dynamic == false)
     fix_sizes(graph_.symbols, trace.dynamic_symbols, &graph_.size_guards);
@@ -76,7 +77,8 @@ Entry::Entry(TraceBreak trace, const CompileOptions&, numpy_shim::ErrState errst
     : kind_(Kind::kPython),
       errstate_(errstate),
       inputs_(std::move(trace.inputs)),
-      break_info_(std::move(trace.info)) {
+      break_info_(std::move(trace.info)),
+      loops_left_(std::move(trace.loops_left)) {
   guards_ = std::make_unique<guards::GuardSet>(std::move(trace.guards), input_sources(inputs_),
                                                trace.symbols, trace.size_guards, now);
   note_owned();
@@ -174,6 +176,7 @@ EntryInfo Entry::info() const {
       break;
   }
   info.operations = operations_;
+  info.loops_left = loops_left_;
   const Graph& graph = compiled_ ? compiled_->program.graph : graph_;
   info.graph_text = graph_text(graph);
   info.graph_table = graph_table(graph);

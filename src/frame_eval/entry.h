@@ -103,6 +103,7 @@ class Entry {
   bool is_asking_ = false;  // the user's backend is at work on the graph
   BreakInfo break_info_;
   std::vector<std::string> operations_;
+  std::vector<LoopLeft> loops_left_;
   std::vector<PyObject*> owned_;  // every reference it owns, for tp_traverse
   NamedObjects named_;            // the last member: its references are inside of the others
 };

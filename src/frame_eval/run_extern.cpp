@@ -100,7 +100,9 @@ bool ProgramHost::call_extern_step(RunFrame* frame, uint32_t index) const {
   Ref result;
   {
     const numpy_shim::RaisingErrState raising(plan.fp_checks);
-    result = checked(call_extern(plan.recipe, operands));
+    const Ref generator = generator_of(plan.recipe, frame->call);
+    frame->drawn.before_draw(generator);
+    result = checked(call_extern(plan.recipe, operands, generator));
   }
   if (!has_traced_structure(plan.recipe, result)) return false;
   for (const auto& [node, buffer] : step.items) {

@@ -10,6 +10,7 @@
 
 #include "numlift/codegen/program.h"
 #include "numlift/frame_eval/trace.h"
+#include "drawn_states.h"
 #include "run_program.h"
 
 namespace numlift::frame_eval {
@@ -58,6 +59,7 @@ struct RunFrame {
   size_t held_count = 0;
   PyObject** saved;  // owned: copies of stored inputs
   size_t saved_count = 0;
+  DrawnStates drawn;
   std::exception_ptr failure;  // an internal error inside a callback
 };
 

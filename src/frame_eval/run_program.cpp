@@ -336,6 +336,7 @@ void RunFrame::restore() {
     PyArrayObject* array = as_array(slots[host.input_slots_[host.undo_inputs_[k]]]);
     if (PyArray_CopyInto(array, as_array(saved[k])) < 0) throw PyError();
   }
+  drawn.restore();
 }
 
 PyObject* ProgramHost::array_object(RunFrame* frame, uint32_t b) const {

@@ -7,6 +7,7 @@
 #include "numlift/numpy_shim/numpy.h"
 #include "numlift/numpy_shim/run_graph.h"
 #include "numlift/py/py_error.h"
+#include "drawn_states.h"
 #include "overlap.h"
 #include "run_frame.h"
 #include "symbolic/extern_recipe.h"
@@ -33,8 +34,11 @@ Outcome run_reference(const Graph& graph, const std::vector<InputSpec>& inputs,
       }
     }
   }
+  DrawnStates drawn;
   const auto call_by_recipe = [&](uint32_t index, const std::vector<Ref>& operands) {
-    return checked(call_extern(externs.at(index), operands));
+    const Ref generator = generator_of(externs.at(index), call);
+    drawn.before_draw(generator);
+    return checked(call_extern(externs.at(index), operands, generator));
   };
   const std::vector<int64_t> sizes(symbols.begin(), symbols.end());
   numpy_shim::GraphRunner runner(graph, objects, sizes, call_by_recipe);
@@ -47,6 +51,7 @@ Outcome run_reference(const Graph& graph, const std::vector<InputSpec>& inputs,
   } catch (const PyError&) {
     if (must_reach_user()) return Outcome::kError;
     PyErr_Clear();
+    drawn.restore();
     return Outcome::kRestart;
   }
   try {

@@ -140,6 +140,7 @@ unsigned accepted_kinds(Op op) {
     case Op::kCopy:
     case Op::kStore:
     case Op::kMerge:
+    case Op::kResize:
     case Op::kLoop:
     case Op::kIf:
     case Op::kElse:

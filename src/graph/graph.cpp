@@ -72,6 +72,7 @@ NodeId Graph::buffer_of(NodeId id) const {
   for (;;) {
     const Node& current = node(id);
     const bool passes_on = current.op == Op::kStore || current.op == Op::kMerge ||
+                           current.op == Op::kResize ||
                            op_info(current.op).op_class == OpClass::kView;
     if (!passes_on) return id;
     id = current.operands[0];

@@ -42,6 +42,7 @@ class Settler {
           break;
         }
         case Op::kStore:
+        case Op::kResize:
           newest_[roots_[index_of(id)]] = id;
           break;
         default:
@@ -98,7 +99,7 @@ class Settler {
       const NodeId id = placed_[at];
       position_[index_of(id)] = at;
       if (graph_.node(id).op == Op::kEnd) ends_[graph_.node(id).operands[0]] = at;
-      if (graph_.node(id).op != Op::kStore) continue;
+      if (graph_.node(id).op != Op::kStore && graph_.node(id).op != Op::kResize) continue;
       const NodeId root = graph_.buffer_of(id);
       roots_[index_of(id)] = root;
       newest_.emplace(root, root);

@@ -324,7 +324,9 @@ class Verifier {
     if (root.type.value_kind != ValueKind::kArray || root.op == Op::kConstant) {
       return fmt::format("its target's buffer %{} is no memory", index_of(buffer));
     }
-    if (node.op == Op::kMerge) {
+    if (node.op == Op::kResize && root.op != Op::kEmpty)
+      return fmt::format("its buffer %{} is no Empty", index_of(buffer));
+    if (node.op == Op::kMerge || node.op == Op::kResize) {
       if (version_of(node.operands[0]) != node.operands[0]) return "its operand is a view";
       return node.type == root.type ? "" : "its type differs from its buffer's";
     }

@@ -47,7 +47,10 @@ class SymbolChecker {
     std::string first;
     for (uint32_t i = 0; i < graph_.size(); ++i) {
       const Node& node = graph_.node(NodeId{i});
+      // Versions of one buffer: nothing of the older one is read.
+      const bool is_next_version = node.op == Op::kMerge || node.op == Op::kResize;
       for (NodeId operand : node.operands) {
+        if (is_next_version) break;
         const std::string error = first.empty() ? check_use(operand) : "";
         if (!error.empty())
           first = fmt::format("%{} ({}): operand {}", i, op_info(node.op).text, error);
@@ -91,7 +94,8 @@ class SymbolChecker {
     // What lies in memory, or was given by a call, is made already.
     const OpClass op_class = op_info(node.op).op_class;
     const bool is_made = op_class == OpClass::kExtern || op_class == OpClass::kControl ||
-                         node.op == Op::kStore || node.op == Op::kMerge;
+                         node.op == Op::kStore || node.op == Op::kMerge || node.op == Op::kResize ||
+                         node.op == Op::kCopy;
     if (is_made) return;
     for (NodeId operand : node.operands) {
       const auto& inner = made_with_[index_of(operand)];

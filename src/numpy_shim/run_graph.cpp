@@ -150,11 +150,16 @@ Ref by_operator(Op op, std::vector<Ref> operands) {
   }
 }
 
+Ref zeros(DType dtype, std::vector<int64_t>* dims) {
+  return checked(PyArray_Zeros(static_cast<int>(dims->size()),
+                               reinterpret_cast<npy_intp*>(dims->data()), new_descr(dtype), 0));
+}
+
 // Memory of its own, in the order that the node says.
 bool is_fresh(const Node& node) {
   if (node.type.value_kind != ValueKind::kArray) return false;
-  if (node.op == Op::kStore || node.op == Op::kMerge || node.op == Op::kPlaceholder ||
-      node.op == Op::kExternItem)
+  if (node.op == Op::kStore || node.op == Op::kMerge || node.op == Op::kResize ||
+      node.op == Op::kPlaceholder || node.op == Op::kExternItem)
     return false;
   return op_info(node.op).op_class != OpClass::kView;
 }
@@ -314,7 +319,14 @@ Ref GraphRunner::compute(NodeId id) {
       if (node.op == Op::kStore) return store(node);
       if (node.op == Op::kMerge) {
         NUMLIFT_CHECK(in_order_, "%{}: paths meet in a graph that is not run", index_of(id));
-        return value(node.operands[0]);
+        const auto resized = resized_.find(graph_.buffer_of(id));
+        return resized == resized_.end() ? value(node.operands[0]) : resized->second;
+      }
+      if (node.op == Op::kResize) {
+        auto dims = sizes(node.type.dims);
+        Ref memory = in_order(zeros(node.type.dtype, &dims), node.order);
+        resized_[graph_.buffer_of(id)] = memory;
+        return memory;
       }
       Ref operand = value(node.operands[0]);
       // The operand may be a scalar, of which the copy is a 0-d array.
@@ -364,10 +376,9 @@ Ref GraphRunner::compute(NodeId id) {
                                            column.get(), tuple_of(shape).get()));
     }
     case Op::kEmpty: {
+      resized_.erase(id);
       auto dims = sizes(node.type.dims);
-      return checked(PyArray_Zeros(static_cast<int>(dims.size()),
-                                   reinterpret_cast<npy_intp*>(dims.data()),
-                                   new_descr(node.type.dtype), 0));
+      return zeros(node.type.dtype, &dims);
     }
     default:
       NUMLIFT_UNREACHABLE();

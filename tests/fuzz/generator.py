@@ -10,7 +10,7 @@ class Generator(Expressions):
     def declare(self, kind, prefix=None, fixed=False):
         prefix = (
             prefix
-            or {"x": "v", "X": "M", "k": "w", "n": "n", "u": "u", "s": "s", "b": "b", "i": "i", "m": "m"}[
+            or {"x": "v", "X": "M", "k": "w", "n": "n", "u": "u", "s": "s", "b": "b", "i": "i", "m": "m", "T": "t"}[
                 kind
             ]
         )
@@ -110,6 +110,7 @@ class Generator(Expressions):
             (0.7, lambda: f"{source}[{self.section()}]"),
             (0.5, lambda: f"np.zeros_like({source})" if kind == "x" else f"np.arange(len({source}))"),
             (0.3, lambda: f"{source}[:]"),
+            (0.3, lambda: f"np.concatenate(({source}[:2], {source}))[: len({source}) + 1]"),
         )
         return self.assign(kind, text)
 
@@ -150,7 +151,21 @@ class Generator(Expressions):
         if k:
             options.append((1, lambda: [f"{x}[{k}] {self.rng.choice(('', '+', '*'))}= {self.number(1)}"]))
             options.append((0.5, lambda: self.assign("x", f"{x}[{k}]")))
+            options.append((0.5, lambda: [f"np.{self.rng.choice(('add', 'maximum'))}.at({x}, {k}, {self.number(0)})"]))
+        options.append((0.4, lambda: self.assign("k", f"np.flatnonzero({mask})")))
         return self.pick(*options)
+
+    def tuple_state(self):
+        t = self.name("T", writable=True)
+        if not t:
+            return ["pass"]
+        return self.pick(
+            (2, lambda: [f"{t} = ({t}[0] {self.rng.choice('+-')} {self.number(1)}, {t}[1])"]),
+            (2, lambda: [f"{t} = ({t}[0], {self.vector(1)})"]),
+            (1, lambda: [f"{t} = ({t}[0] * 0.5, {t}[1] + {self.number(0)})"]),
+            (1, lambda: self.assign("s", f"{t}[0]")),
+            (1, lambda: self.assign("x", f"{t}[1] * 1.5")),
+        )
 
     def scalar(self):
         kind = self.rng.choice("ssssuub")
@@ -204,6 +219,7 @@ class Generator(Expressions):
                 (1, "i", f"range(1, {self.rng.choice(whole)})"),
                 (1, "i", f"range({self.rng.choice(whole)} - 1, -1, -1)"),
                 (0.7, "i", f"range(0, {self.rng.choice(whole)}, 2)"),
+                (0.5, "i", f"reversed(range({self.rng.choice(whole)}))"),
                 (2, "n", f"range({self.small_int()})"),
                 (
                     1,
@@ -228,7 +244,9 @@ class Generator(Expressions):
             if not array:
                 return over_range()
             item = {"x": "s", "X": "x", "k": "s"}[kind]
-            form = self.rng.randrange(4)
+            form = self.rng.randrange(5)
+            if form == 4:
+                return f"for {new('e', item)} in reversed({array}):"
             if form == 0:
                 other = self.name("xk") or array
                 return f"for {new('e', item)}, {new('e', 's')} in zip({array}, {other}):"
@@ -284,6 +302,7 @@ class Generator(Expressions):
             (0.5, self.row_alias),
             (0.7, self.swap),
             (1, self.masked),
+            (1 if self.names("T") else 0, self.tuple_state),
             (4, self.scalar),
             (0.8 if self.loops else 0.1, self.leave),
         ]
@@ -319,6 +338,9 @@ class Generator(Expressions):
         ):
             if self.chance(0.5 if kind == "s" else 0.25):
                 lines.append(f"{self.declare(kind)} = {self.rng.choice(texts)}")
+        x = self.name("x")
+        if x and self.chance(0.2):
+            lines.append(f"{self.declare('T')} = (0.0, {x} + 1)")
         if not self.is_helper:
             lines += self.for_loop() if self.chance(0.8) else self.while_loop()
         lines += self.block(length)

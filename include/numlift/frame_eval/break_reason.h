@@ -26,5 +26,7 @@ void set_unsupported_class(BorrowedRef unsupported);
 // A dict: reason, code, category, explanation, hints (a list of str), user_stack (a list of
 // traceback.FrameSummary, outermost first). Throws PyError.
 Ref break_attributes(const BreakInfo& info);
+// The same of a loop that is not captured: reason, place.
+Ref loop_attributes(const LoopLeft& loop);
 
 }  // namespace numlift::frame_eval

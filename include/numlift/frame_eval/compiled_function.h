@@ -76,6 +76,7 @@ struct EntryInfo {
   bool is_from_disk = false;  // its machine code was loaded from the disk cache
   uint64_t code_size = 0, hits = 0, restarts = 0;
   CompileTimes times;
+  std::vector<LoopLeft> loops_left;
 };
 // Most recently used first.
 std::vector<EntryInfo> entries_of(BorrowedRef compiled);

@@ -81,6 +81,9 @@ struct ExternRecipe {
     int64_t length = -1;  // -1: no container
   };
   std::vector<ResultPart> result_parts;
+  // The node of the random generator that the call draws from: a kSource or kConstant. Its state is
+  // put back when the program restarts.
+  std::optional<uint32_t> generator{};
 };
 
 // A frame of the user's at a break. A frame that was entered behind a graph break is called
@@ -104,6 +107,12 @@ struct BreakInfo {
   const UserFrame& place() const { return user_stack.back(); }
 };
 
+// A loop that the program might have run itself, and does not.
+struct LoopLeft {
+  UserFrame place;  // its head
+  std::string reason;
+};
+
 // A graph break: CPython runs the unit of instructions at which the last frame stands. The trace's
 // results are the frames' values, outermost frame first.
 struct TraceExit {
@@ -121,6 +130,7 @@ struct TraceResult {
   std::vector<std::string> operations;  // on arrays, as the user wrote them: "numpy.absolute"
   std::vector<SymbolId> dynamic_symbols;  // not to be fixed by dynamic=False
   std::optional<TraceExit> exit;          // null: the call returns
+  std::vector<LoopLeft> loops_left;
 };
 
 struct TraceBreak {
@@ -130,6 +140,7 @@ struct TraceBreak {
   std::vector<SizeGuard> size_guards;
   std::vector<Symbol> symbols;
   std::vector<InputSpec> inputs;
+  std::vector<LoopLeft> loops_left;
 };
 
 // Where a trace begins: a call of `function` (a Python function) whose arguments are bound already,

@@ -6,6 +6,7 @@
 #include "numlift/py/python.h"
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <vector>
 
@@ -86,6 +87,7 @@ class GraphRunner {
   bool in_order_ = false;
   std::vector<NodeId> ends_, elses_;    // by begin; kNoNode: none
   std::vector<Iterations> iterations_;  // by loop
+  std::map<NodeId, Ref> resized_;       // by buffer: its array since its last resize()
 };
 
 }  // namespace numlift::numpy_shim

@@ -12,7 +12,7 @@ namespace {
 // a call of it would cost.
 constexpr int64_t kMostInlineWork = 16'384;
 
-BufferId scalar_of(const Plan& plan, NodeId id) {
+BufferId buffer_of(const Plan& plan, NodeId id) {
   NUMLIFT_CHECK(plan.of(id).place, "%{} steers the program and has no memory", index_of(id));
   return plan.of(id).place->buffer;
 }
@@ -25,7 +25,7 @@ Step make_assign_step(const Plan& plan, const Node& node) {
     assignment.symbol = symbols[i];
     const Node& operand = plan.graph.node(node.operands[i]);
     if (plan.of(node.operands[i]).place) {
-      assignment.buffer = scalar_of(plan, node.operands[i]);
+      assignment.buffer = buffer_of(plan, node.operands[i]);
     } else {
       assignment.size = attr_of<SizeAttr>(operand).value;
     }
@@ -118,7 +118,7 @@ Step make_control_step(const Plan& plan, NodeId id) {
       return LoopStep{id, attr.counter, attr.trips, false};
     }
     case Op::kIf:
-      return IfStep{id, scalar_of(plan, node.operands[0])};
+      return IfStep{id, buffer_of(plan, node.operands[0])};
     case Op::kElse:
       return ElseStep{};
     case Op::kBlock:
@@ -130,8 +130,10 @@ Step make_control_step(const Plan& plan, NodeId id) {
       return JumpStep{node.operands[0], node.op == Op::kContinue};
     case Op::kAssign:
       return make_assign_step(plan, node);
+    case Op::kResize:
+      return AllocateStep{buffer_of(plan, id)};
     case Op::kCheck:
-      return CheckStep{scalar_of(plan, node.operands[0])};
+      return CheckStep{buffer_of(plan, node.operands[0])};
     default:
       break;
   }

@@ -46,7 +46,7 @@ class Planner {
 
   void visit(NodeId id) {
     const Node& node = graph_.node(id);
-    if (node.op == Op::kMerge) {
+    if (node.op == Op::kMerge || node.op == Op::kResize) {
       next_version(id);
       return;
     }
@@ -234,7 +234,7 @@ class Planner {
     if (!stale && !changed && !crosses) return;
     const Op op = graph_.node(operand).op;
     NUMLIFT_CHECK(plan_.of(operand).own_buffer == false && !is_memory_root(graph_.node(operand)) &&
-                      op != Op::kStore && op != Op::kMerge,
+                      op != Op::kStore && op != Op::kMerge && op != Op::kResize,
                   "%{} is read after a store to it", index_of(operand));
     give_buffer(operand);
   }

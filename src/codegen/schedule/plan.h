@@ -45,7 +45,8 @@ Place memory_place(const Plan& plan, NodeId id);
 inline bool is_view(Op op) { return op_info(op).op_class == OpClass::kView; }
 // The buffer that a node belongs to, given those of all nodes before it.
 inline NodeId find_root(const Node& node, NodeId id, const std::vector<NodeId>& roots) {
-  return is_view(node.op) || node.op == Op::kStore || node.op == Op::kMerge
+  return is_view(node.op) || node.op == Op::kStore || node.op == Op::kMerge ||
+                 node.op == Op::kResize
              ? roots[index_of(node.operands[0])]
              : id;
 }

@@ -7,7 +7,10 @@
 
 namespace numlift::codegen {
 
-inline bool is_control(Op op) { return op_info(op).op_class == OpClass::kControl; }
+// What is a step of its own, between which kernels form.
+inline bool is_control(Op op) {
+  return op_info(op).op_class == OpClass::kControl || op == Op::kResize;
+}
 
 class Regions {
  public:

@@ -15,6 +15,7 @@
 #include "symbolic/named_tuples.h"
 #include "symbolic/numpy_calls.h"
 #include "symbolic/pure.h"
+#include "symbolic/random_calls.h"
 #include "symbolic/special_methods.h"
 
 namespace numlift::frame_eval {
@@ -314,6 +315,12 @@ Sym bind_attribute(Interpreter& interpreter, const Sym& raw, const Sym& instance
   if (type == &PyWrapperDescr_Type && instance && instance->kind == SymKind::kObject &&
       reinterpret_cast<PyDescrObject*>(object.get())->d_type == &PyBaseObject_Type) {
     return std::make_shared<MethodValue>(instance, raw, Ref());
+  }
+  if (instance) {
+    const Ref method = Ref::steal(PyObject_GetAttrString(object.get(), "__name__"));
+    if (!method) PyErr_Clear();
+    if (method && PyUnicode_CheckExact(method.get()) && is_draw(instance, utf8_text(method)))
+      return built_in_method(instance, method);
   }
   // np.add.reduce: bound to a NumPy function, which is the same in every call.
   if (type == &PyMethodDescr_Type && instance && instance->kind == SymKind::kObject &&

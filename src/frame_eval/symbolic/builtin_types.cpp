@@ -19,13 +19,28 @@ namespace numlift::frame_eval {
 
 namespace {
 
+// What the frame calls next does nothing but iterate over what it is about to get: `for` itself, or
+// reversed() and enumerate() of one argument.
+bool iterates_next(const Frame& frame) {
+  const Instruction& next = frame.bytecode->instructions[frame.next];
+  if (next.op == Instr::kGetIter) return true;
+  if (next.op != Instr::kCall || next.arg != 1 || frame.keyword_names) return false;
+  for (size_t depth = 1; depth <= 2 && depth <= frame.stack.size(); ++depth) {
+    const Sym& callable = frame.stack[frame.stack.size() - depth];
+    if (callable->kind != SymKind::kObject) continue;
+    PyObject* object = object_of(callable).get();
+    return object == reinterpret_cast<PyObject*>(&PyReversed_Type) ||
+           object == reinterpret_cast<PyObject*>(&PyEnum_Type);
+  }
+  return false;
+}
+
 Sym py_range(Interpreter& interpreter, const CallArguments& arguments) {
   ArgumentReader read("range", arguments);
   read.expect(1, 3);
-  // Iterated at once: its bounds need not be known.
+  // Its bounds need not be known.
   const Frame* frame = interpreter.current_frame();
-  const bool is_iterated = frame != nullptr && !frame->is_polyfill &&
-                           frame->bytecode->instructions[frame->next].op == Instr::kGetIter;
+  const bool is_iterated = frame != nullptr && !frame->is_polyfill && iterates_next(*frame);
   const auto is_int = [](const Sym& value) {
     return value->kind == SymKind::kSize ||
            (value->kind == SymKind::kScalar && is_integer(as<ScalarValue>(value).type.dtype)) ||

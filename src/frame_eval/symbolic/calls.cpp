@@ -21,6 +21,7 @@
 #include "symbolic/partial.h"
 #include "symbolic/polyfills.h"
 #include "symbolic/pure.h"
+#include "symbolic/random_calls.h"
 #include "symbolic/pure_calls.h"
 #include "symbolic/sorting.h"
 #include "symbolic/special_methods.h"
@@ -256,6 +257,9 @@ Sym call_method(Interpreter& interpreter, const MethodValue& method, CallArgumen
   }
   if (as_library_object(method.self)) {
     return call_library_method(interpreter, method.self, name, std::move(arguments));
+  }
+  if (is_draw(method.self, name)) {
+    return call_draw(interpreter, method.self, name, std::move(arguments));
   }
   if (has_container_method(method.self, name)) {
     return container_method(interpreter, method.self, name, arguments);

@@ -139,15 +139,18 @@ bool begins_while_loop(const Bytecode& bytecode, size_t index) {
          bytecode.instructions[index].op != Instr::kSend && !back_edges(bytecode, index).empty();
 }
 
-std::optional<size_t> innermost_while_loop(const Bytecode& bytecode, size_t index) {
+std::optional<size_t> innermost_loop(const Bytecode& bytecode, size_t index) {
   for (size_t head = index + 1; head-- > 0;) {
     if (back_edges(bytecode, head).empty()) continue;
     const auto loop = Paths::of_loop(bytecode, head);
-    if (!loop || !loop->contains(index)) continue;
-    if (begins_while_loop(bytecode, head)) return head;
-    return std::nullopt;
+    if (loop && loop->contains(index)) return head;
   }
   return std::nullopt;
+}
+
+std::optional<size_t> innermost_while_loop(const Bytecode& bytecode, size_t index) {
+  const auto head = innermost_loop(bytecode, index);
+  return head && begins_while_loop(bytecode, *head) ? head : std::nullopt;
 }
 
 }  // namespace numlift::frame_eval

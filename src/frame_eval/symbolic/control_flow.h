@@ -17,6 +17,7 @@ inline constexpr size_t kSink = ~size_t{0};
 // handlers alone lead to belong to neither.
 class Paths {
  public:
+  Paths() = default;  // no instruction
   // The whole function; the sink is its return.
   static Paths of_function(const Bytecode& bytecode);
   // The natural loop of `head`; the sink is the way back to the head. nullopt: none begins there.
@@ -41,6 +42,8 @@ class Paths {
 
 // Instructions that some later one jumps back to, and that are no ForIter.
 bool begins_while_loop(const Bytecode& bytecode, size_t index);
+// The head of the innermost loop that the instruction belongs to.
+std::optional<size_t> innermost_loop(const Bytecode& bytecode, size_t index);
 // The head of the innermost while loop that the instruction belongs to.
 std::optional<size_t> innermost_while_loop(const Bytecode& bytecode, size_t index);
 

@@ -7,7 +7,9 @@ namespace numlift::frame_eval {
 
 namespace {
 
-Ref build(const ExternRecipe& recipe, uint32_t index, const std::vector<Ref>& operands) {
+Ref build(const ExternRecipe& recipe, uint32_t index, const std::vector<Ref>& operands,
+          BorrowedRef generator) {
+  if (recipe.generator == index) return Ref::create(generator);
   const RecipeNode& node = recipe.nodes[index];
   switch (node.kind) {
     case RecipeNode::Kind::kOutput:
@@ -20,7 +22,7 @@ Ref build(const ExternRecipe& recipe, uint32_t index, const std::vector<Ref>& op
       const auto size = static_cast<Py_ssize_t>(node.children.size());
       Ref result = checked(tuple ? PyTuple_New(size) : PyList_New(size));
       for (Py_ssize_t i = 0; i < size; ++i) {
-        Ref item = build(recipe, node.children[static_cast<size_t>(i)], operands);
+        Ref item = build(recipe, node.children[static_cast<size_t>(i)], operands, generator);
         if (tuple) {
           PyTuple_SET_ITEM(result.get(), i, item.release());
         } else {
@@ -30,17 +32,18 @@ Ref build(const ExternRecipe& recipe, uint32_t index, const std::vector<Ref>& op
       return result;
     }
     case RecipeNode::Kind::kSlice: {
-      Ref start = build(recipe, node.children[0], operands);
-      Ref stop = build(recipe, node.children[1], operands);
-      Ref step = build(recipe, node.children[2], operands);
+      Ref start = build(recipe, node.children[0], operands, generator);
+      Ref stop = build(recipe, node.children[1], operands, generator);
+      Ref step = build(recipe, node.children[2], operands, generator);
       return checked(PySlice_New(start.get(), stop.get(), step.get()));
     }
     case RecipeNode::Kind::kDict: {
       Ref result = checked(PyDict_New());
       for (size_t i = 0; i < node.children.size(); i += 2) {
-        const Ref key = build(recipe, node.children[i], operands);
-        check_status(PyDict_SetItem(result.get(), key.get(),
-                                    build(recipe, node.children[i + 1], operands).get()));
+        const Ref key = build(recipe, node.children[i], operands, generator);
+        check_status(
+            PyDict_SetItem(result.get(), key.get(),
+                           build(recipe, node.children[i + 1], operands, generator).get()));
       }
       return result;
     }
@@ -59,10 +62,12 @@ Ref build(const ExternRecipe& recipe, uint32_t index, const std::vector<Ref>& op
 
 }  // namespace
 
-PyObject* call_extern(const ExternRecipe& recipe, const std::vector<Ref>& operands) {
+PyObject* call_extern(const ExternRecipe& recipe, const std::vector<Ref>& operands,
+                      BorrowedRef generator) {
   try {
     std::vector<Ref> arguments;
-    for (uint32_t index : recipe.arguments) arguments.push_back(build(recipe, index, operands));
+    for (uint32_t index : recipe.arguments)
+      arguments.push_back(build(recipe, index, operands, generator));
     std::vector<PyObject*> raw;
     for (const Ref& argument : arguments) raw.push_back(argument.get());
     const Py_ssize_t keywords =
@@ -73,6 +78,12 @@ PyObject* call_extern(const ExternRecipe& recipe, const std::vector<Ref>& operan
   } catch (const PyError&) {
     return nullptr;
   }
+}
+
+Ref generator_of(const ExternRecipe& recipe, const guards::CallInputs& call) {
+  if (!recipe.generator) return {};
+  const RecipeNode& node = recipe.nodes[*recipe.generator];
+  return node.source ? Ref::create(node.source->read(call)) : node.object;
 }
 
 bool has_traced_structure(const ExternRecipe& recipe, BorrowedRef result) {

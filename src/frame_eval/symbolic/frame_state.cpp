@@ -23,9 +23,6 @@ void set_state(Frame& frame, const FrameState& state) {
 
 // ---------------------------------------------------------------- types
 
-namespace {
-
-// A constant Python or NumPy number. nullopt: it is none.
 std::optional<Type> number_type(const Sym& value) {
   if (value->kind != SymKind::kObject || as<ObjectValue>(value).differs()) return std::nullopt;
   PyObject* object = object_of(value).get();
@@ -37,6 +34,8 @@ std::optional<Type> number_type(const Sym& value) {
     return numpy_scalar_type(*dtype);
   return std::nullopt;
 }
+
+namespace {
 
 bool is_py(const StateType& type, DType dtype) {
   return type.kind == StateKind::kScalar && type.type == py_scalar_type(dtype);
@@ -54,21 +53,22 @@ bool is_python(const StateType& type) {
 }  // namespace
 
 std::optional<StateType> state_type(const Sym& value) {
-  if (value->kind == SymKind::kSize) return StateType{StateKind::kInt, {}, false, {}};
+  if (value->kind == SymKind::kSize) return StateType{StateKind::kInt, {}, false, {}, {}};
   if (value->kind == SymKind::kScalar) {
     const auto& scalar = as<ScalarValue>(value);
-    return StateType{StateKind::kScalar, scalar.type, scalar.either, {}};
+    return StateType{StateKind::kScalar, scalar.type, scalar.either, {}, {}};
   }
   if (const auto type = number_type(value)) {
-    if (*type == py_scalar_type(DType::kInt64)) return StateType{StateKind::kInt, {}, false, {}};
-    return StateType{StateKind::kScalar, *type, false, {}};
+    if (*type == py_scalar_type(DType::kInt64))
+      return StateType{StateKind::kInt, {}, false, {}, {}};
+    return StateType{StateKind::kScalar, *type, false, {}, {}};
   }
   if (value->kind == SymKind::kArray) {
     const auto& array = as<ArrayValue>(value);
     if (array.read_only) return std::nullopt;
     // What is made of it has the memory order that its strides ask for; of vectors there is one.
     const size_t rank = array.type.dims.size();
-    StateType type{StateKind::kArray, array.type, false, {}};
+    StateType type{StateKind::kArray, array.type, false, {}, {}};
     if (rank < 2 || array.strides == strides_for(array.type, {})) return type;
     for (size_t axis = rank; axis-- > 0;) type.order.push_back(static_cast<uint8_t>(axis));
     if (array.strides != strides_for(array.type, type.order)) return std::nullopt;
@@ -83,7 +83,7 @@ std::optional<StateType> join(const StateType& a, const StateType& b) {
   // An int that outgrows a symbol's use is a node.
   if ((a.kind == StateKind::kInt && is_py(b, DType::kInt64)) ||
       (b.kind == StateKind::kInt && is_py(a, DType::kInt64)))
-    return StateType{StateKind::kScalar, py_scalar_type(DType::kInt64), false, {}};
+    return StateType{StateKind::kScalar, py_scalar_type(DType::kInt64), false, {}, {}};
   // A Python number to begin with, then NumPy's; an int that becomes a float or complex.
   if (is_python(a) && is_python(b)) return std::nullopt;
   const StateType& numpy = is_python(a) ? b : a;
@@ -95,162 +95,23 @@ std::optional<StateType> join(const StateType& a, const StateType& b) {
   if (dtype != DType::kFloat64 && dtype != DType::kInt64 && dtype != DType::kComplex128 &&
       dtype != DType::kBool)
     return std::nullopt;
-  return StateType{StateKind::kScalar, numpy_scalar_type(dtype), true, {}};
+  return StateType{StateKind::kScalar, numpy_scalar_type(dtype), true, {}, {}};
 }
 
-bool is_same_array(Tracer& tracer, const StateType& a, const StateType& b) {
-  if (a.kind != StateKind::kArray || b.kind != StateKind::kArray || a.type.dtype != b.type.dtype ||
-      a.type.rank() != b.type.rank() || a.order != b.order)
-    return false;
-  for (size_t axis = 0; axis < a.type.dims.size(); ++axis) {
-    if (!tracer.decide_equal(a.type.dims[axis], b.type.dims[axis],
-                             "an array keeps its size in a loop"))
-      return false;
-  }
-  return true;
+bool is_alike(const StateType& a, const StateType& b) {
+  return a.kind == StateKind::kArray && b.kind == StateKind::kArray &&
+         a.type.dtype == b.type.dtype && a.type.rank() == b.type.rank() && a.order == b.order;
 }
 
-// ---------------------------------------------------------------- carriers
-
-NodeId number_node(Tracer& tracer, const Sym& value, DType dtype) {
-  NodeId node = kNoNode;
-  if (value->kind == SymKind::kSize) {
-    node = tracer.size_node(as<SizeValue>(value).expr);
-  } else if (value->kind == SymKind::kScalar) {
-    node = as<ScalarValue>(value).node;
-  } else {
-    const auto type = number_type(value);
-    NUMLIFT_CHECK(type, "a state of a {}", type_name(value));
-    const auto constant = tracer.as_constant(value, "it begins the state of a loop or branch");
-    if (!constant) refuse_loop("a number that is no constant");
-    ScalarBits bits;
-    bits.dtype = type->dtype;
-    if (!numpy_shim::read_scalar(constant->get(), type->value_kind, type->dtype, bits.bytes.data()))
-      refuse_loop("an int beyond 64 bits");
-    node = constant_node(tracer, bits, type->value_kind);
-  }
-  if (tracer.type_of(node).dtype == dtype) return node;
-  const uint8_t checks = std::exchange(tracer.fp_checks, kFpNone);
-  node = tracer.append(Op::kCast, {node}, NoAttr{}, py_scalar_type(dtype));
-  tracer.fp_checks = checks;
-  return node;
-}
-
-namespace {
-
-// What `make` appends goes before `before`, unless that is kNoNode.
-template <class Make>
-void placed(Tracer& tracer, NodeId before, Make make) {
-  const size_t from = tracer.graph().size();
-  make();
-  if (before == kNoNode) return;
-  for (size_t i = from; i < tracer.graph().size(); ++i)
-    tracer.move_before(NodeId{static_cast<uint32_t>(i)}, before);
-}
-
-void keep_in_bounds(Tracer& tracer, NodeId integer) {
-  constexpr int64_t kMost = int64_t{1} << 40;
-  for (const auto& [op, bound] : {std::pair{Op::kLessEqual, kMost}, {Op::kGreaterEqual, -kMost}}) {
-    const NodeId limit =
-        constant_node(tracer, make_scalar(DType::kInt64, bound), ValueKind::kPyScalar);
-    tracer.control(Op::kCheck,
-                   tracer.append(op, {integer, limit}, NoAttr{}, py_scalar_type(DType::kBool)));
-  }
-}
-
-}  // namespace
-
-Carrier make_carrier(Tracer& tracer, const StateType& type, const Sym& seen, NodeId before) {
-  Carrier carrier;
-  carrier.type = type;
-  if (type.kind == StateKind::kInt) {
-    std::optional<int64_t> hint;
-    if (seen && seen->kind == SymKind::kSize)
-      hint = as<SizeValue>(seen).expr.evaluate(tracer.graph().symbol_hints());
-    carrier.symbol = tracer.run_symbol(hint.value_or(0), std::nullopt);
-    return carrier;
-  }
-  placed(tracer, before, [&] {
-    carrier.buffer = tracer.append(Op::kEmpty, {}, NoAttr{},
-                                   array_type(type.type.dtype, type.type.dims), type.order);
-  });
-  if (type.kind == StateKind::kArray) {
-    carrier.storage = std::make_shared<Storage>();
-    carrier.storage->current = carrier.buffer;
-    carrier.storage->stored_to = true;
-  }
-  return carrier;
-}
-
-Sym read_carrier(Tracer& tracer, const Carrier& carrier) {
-  switch (carrier.type.kind) {
-    case StateKind::kInt:
-      return tracer.new_size(carrier.symbol);
-    case StateKind::kScalar: {
-      // A value, as it is now: a view would be of what is stored later.
-      const Sym value = tracer.new_scalar(
-          tracer.append(Op::kCast, {carrier.buffer}, NoAttr{}, carrier.type.type));
-      as<ScalarValue>(value).either = carrier.type.either;
-      return value;
-    }
-    case StateKind::kArray: {
-      auto array = std::make_shared<ArrayValue>();
-      array->storage = carrier.storage;
-      array->type = carrier.type.type;
-      array->strides = strides_for(array->type, carrier.type.order);
-      return array;
-    }
-    case StateKind::kSame:
-      break;
-  }
-  NUMLIFT_UNREACHABLE();
-}
-
-void store_carriers(Tracer& tracer, const std::vector<std::pair<const Carrier*, Sym>>& values,
-                    NodeId before) {
-  placed(tracer, before, [&] {
-    std::vector<NodeId> contents(values.size(), kNoNode);
-    std::vector<SymbolId> symbols;
-    std::vector<NodeId> numbers;
-    for (size_t i = 0; i < values.size(); ++i) {
-      const auto& [carrier, value] = values[i];
-      switch (carrier->type.kind) {
-        case StateKind::kInt: {
-          const NodeId number = number_node(tracer, value, DType::kInt64);
-          if (value->kind != SymKind::kObject) keep_in_bounds(tracer, number);
-          symbols.push_back(*carrier->symbol.as_symbol());
-          numbers.push_back(number);
-          break;
-        }
-        case StateKind::kScalar:
-          contents[i] = number_node(tracer, value, carrier->type.type.dtype);
-          break;
-        case StateKind::kArray: {
-          auto& array = as<ArrayValue>(value);
-          if (array.storage == carrier->storage && array.chain.empty()) break;  // it is there
-          contents[i] = broadcast_node(tracer, tracer.read(array), carrier->type.type.dims, false);
-          // Another carrier's memory, which is about to get its own new contents.
-          const bool is_state = std::any_of(values.begin(), values.end(), [&](const auto& one) {
-            return one.first->storage && one.first->storage == array.storage;
-          });
-          if (is_state)
-            contents[i] = tracer.append(Op::kCopy, {contents[i]}, NoAttr{}, carrier->type.type);
-          break;
-        }
-        case StateKind::kSame:
-          NUMLIFT_UNREACHABLE();
-      }
-    }
-    for (size_t i = 0; i < values.size(); ++i) {
-      if (contents[i] == kNoNode) continue;
-      const NodeId buffer = values[i].first->buffer;
-      const Type type = tracer.type_of(buffer);
-      const NodeId store = tracer.append(Op::kStore, {buffer, contents[i]}, NoAttr{}, type,
-                                         tracer.graph().node(buffer).order);
-      if (values[i].first->storage) values[i].first->storage->current = store;
-    }
-    tracer.assign(std::move(symbols), std::move(numbers));
-  });
+bool is_one_size(Tracer& tracer, const SizeExpr& a, const SizeExpr& b) {
+  static const std::string reason = "an array keeps its size in a loop";
+  const SizeExpr x = tracer.simplify(a), y = tracer.simplify(b);
+  if (x == y) return true;
+  const auto is_of_run = [&](const SizeExpr& size) {
+    return tracer.is_run_time(size) || tracer.depends_on_extern(size);
+  };
+  if (is_of_run(x) || is_of_run(y)) return false;
+  return tracer.hint(x) == tracer.hint(y) && tracer.decide_equal(x, y, reason);
 }
 
 // ---------------------------------------------------------------- merging
@@ -338,17 +199,16 @@ class Merger {
     std::optional<StateType> type = state_type(values[0]);
     for (size_t i = 1; i < values.size() && type; ++i) {
       const auto other = state_type(values[i]);
-      if (other && is_same_array(tracer_, *type, *other)) continue;
+      if (other && is_alike(*type, *other)) continue;
       type = other ? join(*type, *other) : std::nullopt;
     }
     if (!type) {
       refuse_loop(fmt::format("a variable is a {} on one path and a {} on another",
                               type_name(values[0]), type_name(values.back())));
     }
-    if (type->kind == StateKind::kArray && dims_belong_inside(*type)) {
-      refuse_loop("the size of an array that leaves a loop depends on the iteration");
-    }
-    auto carrier = std::make_shared<Carrier>(make_carrier(tracer_, *type, values[0], start_.first));
+    if (type->kind == StateKind::kArray) find_changing_sizes(values, &*type);
+    auto carrier =
+        std::make_shared<Carrier>(make_carrier(tracer_, *type, values[0], start_.first, &sizes_));
     if (carrier->storage) {
       carrier->storage->may_alias =
           std::any_of(values.begin(), values.end(), [&](const Sym& value) {
@@ -378,12 +238,21 @@ class Merger {
     return tuple;
   }
 
-  bool dims_belong_inside(const StateType& type) const {
-    auto probe = std::make_shared<SizeValue>(SizeExpr(0));
-    return std::any_of(type.type.dims.begin(), type.type.dims.end(), [&](const SizeExpr& dim) {
-      probe->expr = dim;
-      return start_.contains(tracer_, probe);
-    });
+  // Those that differ from path to path, or are known inside of the region only.
+  void find_changing_sizes(const std::vector<Sym>& values, StateType* type) {
+    for (size_t axis = 0; axis < type->type.dims.size(); ++axis) {
+      std::vector<SizeExpr> sizes;
+      for (const Sym& value : values)
+        sizes.push_back(tracer_.simplify(as<ArrayValue>(value).type.dims[axis]));
+      const bool is_one = std::all_of(sizes.begin(), sizes.end(), [&](const SizeExpr& size) {
+        return is_one_size(tracer_, size, sizes[0]);
+      });
+      if (is_one && !start_.contains(tracer_, std::make_shared<SizeValue>(sizes[0]))) continue;
+      type->changing.resize(type->type.dims.size(), -1);
+      const auto known = std::find(size_classes_.begin(), size_classes_.end(), sizes);
+      type->changing[axis] = static_cast<int>(known - size_classes_.begin());
+      if (known == size_classes_.end()) size_classes_.push_back(std::move(sizes));
+    }
   }
 
   Tracer& tracer_;
@@ -391,6 +260,8 @@ class Merger {
   const RegionStart& start_;
   std::vector<std::vector<std::pair<std::shared_ptr<Carrier>, Sym>>> stores_;  // by path
   std::vector<std::pair<std::vector<Sym>, Sym>> merged_;
+  SizeSymbols sizes_;
+  std::vector<std::vector<SizeExpr>> size_classes_;  // by number; of each path
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 // What a frame holds at one place, and how the states of several paths that meet there become one.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,10 @@ struct StateType {
   Type type;            // kScalar, kArray
   bool either = false;  // kScalar: a NumPy scalar, or the Python number of the same value
   AxisOrder order;      // kArray: empty means C order
+  // kArray, by axis: -1, or a number that axes have whose sizes change together. Empty: no size
+  // changes.
+  std::vector<int> changing;
+  bool changes(size_t axis) const { return axis < changing.size() && changing[axis] >= 0; }
   bool operator==(const StateType&) const = default;
 };
 // nullopt: a value that no state holds.
@@ -41,22 +46,30 @@ std::optional<StateType> state_type(const Sym& value);
 // What holds the values of both. nullopt: nothing does.
 std::optional<StateType> join(const StateType& a, const StateType& b);
 
-// The same kind of array: sizes that are equal now are guarded to be.
-bool is_same_array(Tracer& tracer, const StateType& a, const StateType& b);
+// Arrays of one kind, whatever their sizes.
+bool is_alike(const StateType& a, const StateType& b);
+// One size in all iterations and on all paths. Of sizes that are known before the program runs,
+// those that are equal now are guarded to be.
+bool is_one_size(Tracer& tracer, const SizeExpr& a, const SizeExpr& b);
 
+// A constant Python or NumPy number. nullopt: it is none.
+std::optional<Type> number_type(const Sym& value);
 // The node of a number, constant or of the run, as `dtype`.
 NodeId number_node(Tracer& tracer, const Sym& value, DType dtype);
 
 // One state variable.
 struct Carrier {
-  StateType type;
+  StateType type;                    // sizes that change are symbols
   NodeId buffer = kNoNode;           // kScalar, kArray: its Empty node
   SizeExpr symbol;                   // kInt
   std::shared_ptr<Storage> storage;  // kArray
 };
+// Symbols of sizes that change, by the numbers of StateType::changing.
+using SizeSymbols = std::map<int, SizeExpr>;
 // Its memory is made before `before`; kNoNode: here. `seen`: a value that it may hold in this call,
 // or null.
-Carrier make_carrier(Tracer& tracer, const StateType& type, const Sym& seen, NodeId before);
+Carrier make_carrier(Tracer& tracer, const StateType& type, const Sym& seen, NodeId before,
+                     SizeSymbols* sizes);
 // The value that it holds now.
 Sym read_carrier(Tracer& tracer, const Carrier& carrier);
 // All at once, each the value beside it: before `before`, or here.

@@ -181,6 +181,8 @@ Sym Interpreter::resume(Frame& frame, const Raised* thrown) {
     result = run_instructions(frame, thrown);
   } catch (Break& reason) {
     place_break(frame, &reason);
+    const bool needs_run = reason.category == "data_dependent" || reason.category == "generic_jump";
+    if (regions != nullptr && needs_run) regions->want_loop_of(frame);
     throw;
   } catch (const Raised&) {
     leave();
@@ -506,18 +508,20 @@ Sym Interpreter::read_cell(CellValue& cell) {
 
 // ---------------------------------------------------------------- trace_call
 
-std::variant<TraceResult, TraceBreak> trace_call(const TraceStart& start,
-                                                 const guards::CallInputs& inputs) {
+namespace {
+
+std::variant<TraceResult, TraceBreak> trace_with(const TraceStart& start,
+                                                 const guards::CallInputs& inputs,
+                                                 LoopFacts& loops) {
   std::optional<BreakInfo> why;
   int64_t stop_at = -1;
   std::set<const void*> opaque;
-  LoopFacts loops;
-  loops.may_capture = start.control_flow && options().capture_loops;
   for (;;) {
     trace_clock() = 0;
     Tracer tracer(start.function, inputs);
     tracer.fp_checks = numpy_shim::current_fp_checks();
     tracer.takes_checks = start.control_flow;
+    tracer.set_may_draw(start.control_flow);
     try {
       Interpreter interpreter(tracer);
       interpreter.stop_at = stop_at;
@@ -544,6 +548,7 @@ std::variant<TraceResult, TraceBreak> trace_call(const TraceStart& start,
         refuse_loops(raised.exception->place->reason);
         throw *raised.exception->place;
       } catch (const Break& reason) {
+        if (regions.wants_more()) throw Retrace{};
         refuse_loops(reason.reason, reason.category == kLoopRefused);
         throw;
       } catch (const SizeOverflowError& error) {
@@ -571,6 +576,17 @@ std::variant<TraceResult, TraceBreak> trace_call(const TraceStart& start,
       return tracer.finish_break({"unsupported_value", error.what()});
     }
   }
+}
+
+}  // namespace
+
+std::variant<TraceResult, TraceBreak> trace_call(const TraceStart& start,
+                                                 const guards::CallInputs& inputs) {
+  LoopFacts loops;
+  loops.may_capture = start.control_flow && options().capture_loops;
+  auto traced = trace_with(start, inputs, loops);
+  std::visit([&](auto& result) { result.loops_left = loops.left(); }, traced);
+  return traced;
 }
 
 }  // namespace numlift::frame_eval

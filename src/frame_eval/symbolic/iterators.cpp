@@ -37,6 +37,30 @@ CallShape placed_shape(Sym iterable, int64_t place, const char* maker = "iter") 
   return shape;
 }
 
+// reversed() of an array: its elements are read when their turn comes.
+struct ReversedArrayIterator : IteratorValue {
+  explicit ReversedArrayIterator(Sym array) : array(std::move(array)) {}
+  Sym next(Tracer& tracer) override {
+    if (left < 0) left = numpy_row_count(tracer, array);
+    if (left == 0) return nullptr;
+    ++given;
+    return numpy_get_item(tracer, array, tracer.constant(checked(PyLong_FromLongLong(--left))));
+  }
+  std::optional<SizeExpr> items_left(Tracer& tracer) override {
+    return tracer.simplify(as<ArrayValue>(array).type.dims[0]) - SizeExpr(given);
+  }
+  Sym item_ahead(Tracer& tracer, const SizeExpr& index) override {
+    const SizeExpr last = tracer.simplify(as<ArrayValue>(array).type.dims[0]) - 1;
+    return numpy_get_item(tracer, array, tracer.new_size(last - SizeExpr(given) - index));
+  }
+  std::optional<CallShape> shape() const override {
+    return iterator_shape(array, static_cast<size_t>(given), "reversed");
+  }
+  Sym array;
+  int64_t left = -1;  // not asked yet
+  int64_t given = 0;
+};
+
 // The items of `origin`, which does not change; `maker` is the builtin that iterates it so.
 struct ListIterator : IteratorValue {
   ListIterator(std::vector<Sym> items, Sym origin, const char* maker = "iter")
@@ -207,11 +231,20 @@ struct RangeValue : IteratorValue {
     return tracer.new_size(start + step * (index + SizeExpr(position)));
   }
   std::optional<CallShape> shape() const override {
-    return placed_shape(std::make_shared<RangeObject>(bounds), position);
+    const auto range = std::make_shared<RangeObject>(bounds);
+    if (order == Order::kForward) return placed_shape(range, position);
+    return iterator_shape(range, static_cast<size_t>(position), maker_of(order));
+  }
+  // reversed() of the range.
+  std::shared_ptr<RangeValue> reversed() const {
+    auto made = std::make_shared<RangeValue>(bounds, start + step * (count - 1), -step, count);
+    made->order = Order::kBackward;
+    return made;
   }
   std::vector<Sym> bounds;
   SizeExpr start, step, count;
   int64_t position = 0;
+  Order order = Order::kForward;
 };
 
 std::shared_ptr<IteratorValue> make_dict_iterator(Interpreter& interpreter, const Sym& dict,
@@ -229,6 +262,34 @@ struct PureIterator : IteratorValue {
     if (item == nullptr) return nullptr;
     ++position;
     return tracer.constant(Ref::steal(item));
+  }
+  std::optional<SizeExpr> items_left(Tracer&) override {
+    const auto bounds = range_bounds();
+    if (!bounds) return std::nullopt;
+    return SizeExpr(bounds->count - static_cast<int64_t>(position));
+  }
+  Sym item_ahead(Tracer& tracer, const SizeExpr& index) override {
+    const auto bounds = *range_bounds();
+    return tracer.new_size(SizeExpr(bounds.start) +
+                           SizeExpr(bounds.step) *
+                               (index + SizeExpr(static_cast<int64_t>(position))));
+  }
+  struct RangeBounds {
+    int64_t start, step, count;
+  };
+  // nullopt: it is no range, or one beyond 64 bits.
+  std::optional<RangeBounds> range_bounds() const {
+    if (origin->kind != SymKind::kObject || !PyRange_Check(object_of(origin).get())) return {};
+    PyObject* range = object_of(origin).get();
+    const auto number = [&](const char* name) {
+      const Ref value = checked(PyObject_GetAttrString(range, name));
+      return PyLong_AsLongLong(value.get());
+    };
+    const RangeBounds bounds{number("start"), number("step"),
+                             static_cast<int64_t>(PyObject_Size(range))};
+    if (PyErr_Occurred() == nullptr) return bounds;
+    PyErr_Clear();
+    return {};
   }
   std::optional<CallShape> shape() const override {
     return placed_shape(origin, static_cast<int64_t>(position));
@@ -495,7 +556,11 @@ Sym make_reversed(Interpreter& interpreter, const Sym& values) {
     return std::make_shared<LiveDictIterator>(interpreter, view->dict, view->part, values,
                                               Order::kBackward);
   }
+  if (auto* range = dynamic_cast<RangeValue*>(values.get()); range && range->position == 0)
+    return range->reversed();
   if (values->kind == SymKind::kIterator) throw_break("would_raise", "reversed() of an iterator");
+  if (values->kind == SymKind::kArray && as<ArrayValue>(values).type.rank() > 0)
+    return std::make_shared<ReversedArrayIterator>(values);
   if (values->kind == SymKind::kSet) throw_break("would_raise", "reversed() of a set");
   if (is_dict(values)) return make_dict_iterator(interpreter, values, Order::kBackward);
   if (values->kind == SymKind::kObject) {

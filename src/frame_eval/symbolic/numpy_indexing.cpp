@@ -5,6 +5,7 @@
 #include "symbolic/numpy_calls.h"
 #include "symbolic/numpy_extern.h"
 #include "symbolic/numpy_gather.h"
+#include "symbolic/numpy_scatter.h"
 
 namespace numlift::frame_eval {
 
@@ -230,12 +231,30 @@ Sym get_item(Tracer& tracer, const Sym& value, const Sym& key) {
   if (!parsed.data_sized) {
     if (Sym gathered = gather_items(tracer, *array, parsed)) return gathered;
   }
+  const ArrayValue* mask =
+      parsed.kind == IndexKey::Kind::kMask ? as_array(parsed.items[0]) : nullptr;
+  if (mask != nullptr) {
+    if (Sym found = gather_by_mask(tracer, *array, *mask)) return found;
+  }
   // NumPy gathers the elements inside the program.
   Ref module = checked(PyImport_ImportModule("operator"));
   const Ref getitem = checked(PyObject_GetAttrString(module.get(), "getitem"));
   const Sym arguments[] = {value, key};
-  return tracer.extern_call(getitem, arguments, {}, "numpy.ndarray.__getitem__",
-                            parsed.data_sized ? ExternDims::kUnknown : ExternDims::kGuess);
+  const Sym found =
+      tracer.extern_call(getitem, arguments, {}, "numpy.ndarray.__getitem__",
+                         parsed.data_sized ? ExternDims::kUnknown : ExternDims::kGuess);
+  if (mask != nullptr && mask->chain.empty() && found->kind == SymKind::kArray) {
+    const auto& selected = static_cast<const ArrayValue&>(*found);
+    const NodeId where = mask->storage->current;
+    std::vector<SizeExpr> sizes = selected.type.dims;
+    if (const auto count = tracer.known_count_of(where)) {
+      sizes[0] = *count;
+      tracer.promise_sizes(found, std::move(sizes));
+    } else {
+      tracer.note_count_of(where, sizes[0]);
+    }
+  }
+  return found;
 }
 
 }  // namespace

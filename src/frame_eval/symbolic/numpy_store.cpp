@@ -4,6 +4,7 @@
 #include "numlift/numpy_shim/numpy.h"
 #include "symbolic/numpy_creation.h"
 #include "symbolic/numpy_extern.h"
+#include "symbolic/numpy_scatter.h"
 #include "symbolic/numpy_handlers.h"
 #include "symbolic/numpy_indexing.h"
 #include "symbolic/pure.h"
@@ -154,11 +155,21 @@ void set_item(Tracer& tracer, const Sym& value, const Sym& key, const Sym& conte
       if (!array->writeable) throw_break("would_raise", "assignment destination is read-only");
       if (const auto one = find_operand(tracer, content); one && one->rank() == 0) {
         assign_masked(tracer, *array, *as_array(parsed.items[0]), *one);
-      } else {
+      } else if (!one || !scatter_by_mask(tracer, *array, *as_array(parsed.items[0]), *one)) {
         set_item_by_numpy(tracer, value, key, content);
       }
       return;
     case IndexKey::Kind::kAdvanced:
+      if (!array->writeable) throw_break("would_raise", "assignment destination is read-only");
+      if (const auto one = find_operand(tracer, content)) {
+        const auto places = indexed_places(tracer, *array, parsed);
+        // Where a place is named twice, the order counts.
+        if (places && (one->rank() == 0 || places->at.size() == 1)) {
+          const NodeId node = assigned_node(tracer, *one, array->type.dtype);
+          scatter(tracer, *array, *places, fit(tracer, node, places->dims), std::nullopt);
+          return;
+        }
+      }
       set_item_by_numpy(tracer, value, key, content);
       return;
   }

@@ -10,6 +10,7 @@
 #include "symbolic/numpy_gufuncs.h"
 #include "symbolic/numpy_lowering.h"
 #include "symbolic/numpy_products.h"
+#include "symbolic/numpy_scatter.h"
 
 namespace numlift::frame_eval {
 
@@ -494,6 +495,8 @@ Sym call_ufunc_method(Tracer& tracer, BorrowedRef method, std::span<const Sym> a
     return apply_ufunc(tracer, ufunc, operands);
   }
   if (name == "at") {
+    if (kwargs.empty() && update_at(tracer, ufunc_name, args))
+      return tracer.constant(Ref::create(Py_None));
     static const numpy_shim::FunctionEntry entry = [] {
       numpy_shim::FunctionEntry made;
       made.path = "numpy.ufunc.at";

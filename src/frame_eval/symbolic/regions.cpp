@@ -16,15 +16,55 @@ namespace {
 
 constexpr size_t kNowhere = kSink - 1;
 
-size_t skip_nops(const Bytecode& bytecode, size_t index) {
-  while (index < bytecode.instructions.size() && bytecode.instructions[index].op == Instr::kNop)
-    ++index;
+constexpr size_t kMostTests = 16;
+
+// Past what only computes, up to the begin of a loop or something else. At a jump that hangs on a
+// value both ways are added to `ways`.
+size_t skip_tests(const Bytecode& bytecode, size_t index, std::vector<size_t>* ways) {
+  for (; index + 1 < bytecode.instructions.size(); ++index) {
+    const Instruction& instruction = bytecode.instructions[index];
+    if (begins_while_loop(bytecode, index)) return index;
+    switch (instruction.op) {
+      case Instr::kNop:
+      case Instr::kLoadFast:
+      case Instr::kLoadConst:
+      case Instr::kLoadGlobal:
+      case Instr::kLoadDeref:
+      case Instr::kLoadAttr:
+      case Instr::kCompareOp:
+      case Instr::kBinaryOp:
+      case Instr::kUnaryNot:
+      case Instr::kToBool:
+        continue;
+      case Instr::kJumpIfFalse:
+      case Instr::kJumpIfTrue:
+        ways->push_back(index + 1);
+        ways->push_back(static_cast<size_t>(instruction.target));
+        return index;
+      default:
+        return index;
+    }
+  }
   return index;
 }
 
 }  // namespace
 
 // ---------------------------------------------------------------- facts
+
+std::vector<LoopLeft> LoopFacts::left() const {
+  std::vector<LoopLeft> result;
+  for (const auto& [place, loop] : loops) {
+    if (!loop.is_refused) continue;
+    UserFrame where = first_line_of(place.first->code);
+    where.position = place.first->instructions[place.second].position;
+    result.push_back({std::move(where), loop.why});
+  }
+  std::stable_sort(result.begin(), result.end(), [](const LoopLeft& a, const LoopLeft& b) {
+    return a.place.position.line < b.place.position.line;
+  });
+  return result;
+}
 
 bool Regions::is_refused(const LoopFacts::Place& place) const {
   const auto found = facts_.loops.find(place);
@@ -66,6 +106,16 @@ void Regions::want_while(const Frame& frame, size_t head) {
     return;
   facts_.wanted.insert(place);
   throw Retrace{};
+}
+
+void Regions::want_loop_of(const Frame& frame) {
+  if (!facts_.may_capture || wants_more_ || is_open() || frame.is_polyfill || is_generator(frame))
+    return;
+  const auto head = innermost_loop(*frame.bytecode, frame.next - 1);
+  if (!head) return;
+  const LoopFacts::Place place{frame.bytecode.get(), *head};
+  if (is_refused(place) || !facts_.wanted.insert(place).second) return;
+  wants_more_ = true;
 }
 
 // ---------------------------------------------------------------- places
@@ -178,9 +228,13 @@ void Regions::leave(Frame& frame, const Sym& returned) {
 
 std::optional<LoopFacts::Place> Regions::tested_loop(const Frame& frame, size_t if_true,
                                                      size_t if_false) const {
-  for (const size_t way : {if_true, if_false}) {
-    const LoopFacts::Place place{frame.bytecode.get(), skip_nops(*frame.bytecode, way)};
-    if (begins_while_loop(*frame.bytecode, place.second) && !is_refused(place)) return place;
+  // `while a and b` tests b on the way.
+  std::vector<size_t> pending{if_true, if_false};
+  std::set<size_t> seen;
+  for (size_t k = 0; k < pending.size() && k < kMostTests; ++k) {
+    const size_t way = skip_tests(*frame.bytecode, pending[k], &pending);
+    const LoopFacts::Place place{frame.bytecode.get(), way};
+    if (begins_while_loop(*frame.bytecode, way) && !is_refused(place)) return place;
   }
   return std::nullopt;
 }

@@ -22,6 +22,13 @@
 
 namespace numlift::frame_eval {
 
+// A place of a frame's state: a slot, or an item of the tuple in a slot.
+struct StatePlace {
+  size_t slot = 0;
+  std::optional<size_t> item{};
+  auto operator<=>(const StatePlace&) const = default;
+};
+
 // What is known of the loops of one call from earlier traces of it.
 struct LoopFacts {
   bool may_capture = true;
@@ -29,13 +36,18 @@ struct LoopFacts {
     bool is_refused = false;
     std::string why;  // it is refused
     int attempts = 0;
-    std::map<size_t, StateType> state;  // by slot, where it is another than that at the beginning
-    std::set<size_t> may_alias;         // slots
+    std::map<StatePlace, StateType> state;  // where it is another than that at the beginning
+    std::set<StatePlace> may_alias;
+    std::map<size_t, size_t> opened;  // by slot: tuples of this length, whose items are the state
+    int size_classes = 0;             // numbers of StateType::changing given so far
   };
   using Place = std::pair<const Bytecode*, size_t>;  // its head
   std::map<Place, Loop> loops;
-  // While loops are tried once they turned out to be long, or to hang on values.
+  // Short loops, and while loops, are tried once they turned out to be long, or to hang on values.
   std::set<Place> wanted;
+
+  // Those that are not captured, in the order of the code.
+  std::vector<LoopLeft> left() const;
 };
 
 // Of a generator or coroutine.
@@ -57,6 +69,11 @@ class Regions {
   // A while loop has run for long: it is to be captured. Throws Retrace, or returns.
   void want_while(const Frame& frame, size_t head);
 
+  // A trace has come to its end at this place of a loop that it unrolled, for want of a value that
+  // only the run knows: the loop is to be captured.
+  void want_loop_of(const Frame& frame);
+  bool wants_more() const { return wants_more_; }
+
   // A branch on a run-time bool can be taken into the graph here. Throws Retrace when the loop that
   // it belongs to has to be captured first.
   bool may_branch(const Frame& frame, size_t if_true, size_t if_false);
@@ -73,7 +90,7 @@ class Regions {
 
  private:
   struct Variable {
-    size_t slot = 0;
+    StatePlace place;
     Carrier carrier;
     Sym value;  // what the body sees at the head; null: it is not set
     bool begins_set = false;
@@ -88,7 +105,11 @@ class Regions {
     NodeId block{}, loop{};
     size_t symbols = 0;  // those that there were before the loop
     std::vector<Variable> variables;
-    std::vector<std::pair<size_t, Sym>> constants;  // by slot: what must not change
+    std::vector<std::pair<StatePlace, Sym>> constants;  // what must not change
+    std::map<size_t, std::vector<Sym>> tuples;          // by slot: items as they are at the head
+    SizeSymbols sizes;
+    // Sizes before the loop, by number: of what changes size from the first iteration on, or later.
+    std::vector<std::pair<SizeExpr, int>> size_classes;
     std::vector<PathEnd> exits;
     LoopFacts::Loop* facts = nullptr;
   };
@@ -114,7 +135,18 @@ class Regions {
   void make_state(Frame& frame, Context* context);
   void go_around(Context& context);
   void meet_exits(Frame& frame, Context* context, const RegionStart& start, bool is_exhausted);
-  void make_late(Variable* variable, const StateType& type, const Context& context);
+  // False: the call is to be traced anew, with what is known now.
+  bool make_late(Variable* variable, const StateType& type, Context* context);
+  int size_class(Context& context, const SizeExpr& size);
+  // False: its kind, or that it is a tuple to be opened, is news.
+  bool go_around_with(const Frame& frame, Context& context, Variable& variable,
+                      const std::vector<bool>& live,
+                      std::vector<std::pair<const Carrier*, Sym>>* stores);
+  bool stays(const Frame& frame, Context& context, const StatePlace& place, const Sym& value);
+  bool part_sizes(const Frame& frame, Context& context);
+  std::optional<StateType> join_arrays(Context& context, const StateType& carrier,
+                                       const StateType& now);
+  Sym exhausted_value(const Variable& variable, bool has_run);
   FrameState exhausted_state(const Context& context, const FrameState& at_head, bool has_run);
   // True: the path stands at `merge`, or has returned from the function where that is the sink.
   bool run_path(Frame& frame, size_t merge, Sym* returned, bool at_head = false);
@@ -130,6 +162,7 @@ class Regions {
   std::vector<std::unique_ptr<Context>> contexts_;  // open loops, outermost first
   std::vector<LoopFacts::Place> open_, captured_;
   std::map<const Bytecode*, Paths> function_paths_;
+  bool wants_more_ = false;
 };
 
 }  // namespace numlift::frame_eval

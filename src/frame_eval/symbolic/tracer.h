@@ -112,6 +112,12 @@ class Tracer {
   // A run-time integer as a size, for as long as it is used.
   SizeExpr size_of(NodeId integer, int64_t hint);
   NodeId size_node(const SizeExpr& expr);
+  // How many elements of a mask are true: one size for all that it selects.
+  SizeExpr count_of(NodeId mask);
+  std::optional<SizeExpr> known_count_of(NodeId mask) const;
+  void note_count_of(NodeId mask, const SizeExpr& count);
+  // The sizes of an extern's array, which the program checks.
+  void promise_sizes(const Sym& array, std::vector<SizeExpr> dims);
   // Whether the relation holds in every iteration, or in none; guarded where this call shows it.
   // nullopt: it may be one or the other.
   std::optional<bool> holds_always(SizeGuard::Relation relation, const SizeExpr& a,
@@ -167,6 +173,12 @@ class Tracer {
                   std::span<const std::pair<Ref, Sym>> kwargs, const std::string& name,
                   ExternDims dims = ExternDims::kGuess, const PromisedResult& promised = {});
 
+  // The same of a method that draws from a random generator, which is its first argument. In the
+  // trial call `stand_in` is drawn from.
+  Sym draw(BorrowedRef method, std::span<const Sym> args,
+           std::span<const std::pair<Ref, Sym>> kwargs, const std::string& name, ExternDims dims,
+           const Ref& stand_in);
+
   // ---- present values: what a value is in this very call (runs the graph's slow back end on the
   // prefix it needs). Nothing random, nothing with effects is ever run. Throws Break when not
   // possible.
@@ -194,6 +206,9 @@ class Tracer {
 
   bool takes_checks = true;  // whether the graph may have check nodes (its back end knows them)
   bool in_transform = false;  // what NumPy computes stays a call, which has rules of its own
+  // Whether the program may draw from random generators: its back end puts their states back.
+  bool may_draw() const { return may_draw_; }
+  void set_may_draw(bool may) { may_draw_ = may; }
 
   // ---- where the trace is now
   uint8_t fp_checks = kFpAll;          // from np.errstate; a traced `with np.errstate` changes it
@@ -221,10 +236,12 @@ class Tracer {
   void merge_sizes(const SizeExpr& a, const SizeExpr& b);
   std::optional<SizeExpr> extreme(const SizeExpr& expr, bool most) const;
   void announce_effect(const CallShape& call);
+  void forget_counts(NodeId since);
   bool take_as_equal(const SizeExpr& a, const SizeExpr& b);
   bool decide_in_run(SizeGuard::Relation relation, const SizeExpr& a, const SizeExpr& b,
                      const std::string& reason);
-  // The node's value hangs on what regions have stored or set.
+  // The node's value hangs on what regions have stored or set, or on what was drawn.
+  bool needs_run(NodeId id) const { return (has_regions_ || has_draws_) && depends_on_region(id); }
   bool depends_on_region(NodeId id) const;
   void guard_distinct();
   void apply_merges();
@@ -236,6 +253,8 @@ class Tracer {
   int operation_depth_ = 0;
   std::vector<NodeId> open_regions_;  // their begins, outermost first
   bool has_regions_ = false;
+  bool has_draws_ = false;  // from random generators
+  bool may_draw_ = true;
   friend class ExternCall;
   friend class Transforms;
 };

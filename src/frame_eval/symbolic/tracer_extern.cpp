@@ -79,8 +79,13 @@ SilencedNumpy::~SilencedNumpy() {
 // One extern call while it is traced: arguments to operands and recipe, result to values.
 class ExternCall {
  public:
-  ExternCall(Tracer& tracer, std::string name, ExternDims dims)
-      : tracer_(tracer), name_(std::move(name)), dims_(dims) {}
+  ExternCall(Tracer& tracer, std::string name, ExternDims dims, Sym generator = nullptr,
+             Ref stand_in = {})
+      : tracer_(tracer),
+        name_(std::move(name)),
+        dims_(dims),
+        generator_(std::move(generator)),
+        stand_in_(std::move(stand_in)) {}
 
   Sym run(BorrowedRef callable, std::span<const Sym> args,
           std::span<const std::pair<Ref, Sym>> kwargs, const PromisedResult& promised) {
@@ -98,7 +103,8 @@ class ExternCall {
     const Ref now = promised.now ? promised.now : present_result();
     auto& state = *tracer_.state_;
     const auto call = static_cast<uint32_t>(state.externs.size());
-    tracer_.graph_.externs.push_back({name_, true, true});
+    tracer_.graph_.externs.push_back({name_, generator_ == nullptr, true});
+    if (generator_) tracer_.has_draws_ = true;
     state.externs.push_back(recipe_);
     Type object;
     object.value_kind = ValueKind::kObject;
@@ -128,7 +134,17 @@ class ExternCall {
     return add(std::move(node));
   }
 
+  uint32_t generator(const Sym& value) {
+    RecipeNode node;
+    node.kind = value->source ? RecipeNode::Kind::kSource : RecipeNode::Kind::kConstant;
+    node.source = value->source;
+    if (!value->source) node.object = static_cast<const ObjectValue&>(*value).object;
+    recipe_.generator = add(std::move(node));
+    return *recipe_.generator;
+  }
+
   uint32_t argument(const Sym& value) {
+    if (value == generator_) return generator(value);
     switch (value->kind) {
       case SymKind::kArray:
         return operand(tracer_.read(static_cast<ArrayValue&>(*value)));
@@ -223,12 +239,10 @@ class ExternCall {
 
   Ref present_result() {
     for (NodeId id : operands_) {
-      present_operands_.push_back(tracer_.has_regions_ && tracer_.depends_on_region(id)
-                                      ? stand_in(id)
-                                      : tracer_.present_node(id));
+      present_operands_.push_back(tracer_.needs_run(id) ? stand_in(id) : tracer_.present_node(id));
     }
     SilencedNumpy silenced;
-    Ref result = Ref::steal(call_extern(recipe_, present_operands_));
+    Ref result = Ref::steal(call_extern(recipe_, present_operands_, stand_in_));
     if (!result) {
       if (must_reach_user()) throw PyError();
       throw_break("would_raise", fmt::format("{}: {}", name_, current_error_text()));
@@ -388,6 +402,8 @@ class ExternCall {
   Tracer& tracer_;
   std::string name_;
   ExternDims dims_;
+  Sym generator_;  // that is drawn from; null: none
+  Ref stand_in_;
   const PromisedResult* promised_ = nullptr;
   ExternRecipe recipe_;
   std::vector<NodeId> operands_;
@@ -402,8 +418,14 @@ Sym Tracer::extern_call(BorrowedRef callable, std::span<const Sym> args,
   return ExternCall(*this, name, dims).run(callable, args, kwargs, promised);
 }
 
+Sym Tracer::draw(BorrowedRef method, std::span<const Sym> args,
+                 std::span<const std::pair<Ref, Sym>> kwargs, const std::string& name,
+                 ExternDims dims, const Ref& stand_in) {
+  return ExternCall(*this, name, dims, args[0], stand_in).run(method, args, kwargs, {});
+}
+
 Ref Tracer::present_node(NodeId id) {
-  if (has_regions_ && depends_on_region(id))
+  if (needs_run(id))
     throw_break("data_dependent",
                 "a value that a loop computes is needed while the code is traced");
   // A runner of its own each time: the graph has grown since. What it computed is kept by node.

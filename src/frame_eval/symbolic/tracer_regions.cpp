@@ -33,13 +33,17 @@ void Tracer::leave_regions(size_t depth) {
 void Tracer::leave_region(NodeId begin) {
   control(Op::kEnd, begin);
   state_->sizes_of.clear();
+  forget_counts(begin);
   NUMLIFT_CHECK(!open_regions_.empty() && open_regions_.back() == begin,
                 "%{} is not the innermost open region", index_of(begin));
   open_regions_.pop_back();
 }
 
 NodeId Tracer::control(Op op, NodeId operand, Attr attr) {
-  if (op == Op::kElse) state_->sizes_of.clear();
+  if (op == Op::kElse) {
+    state_->sizes_of.clear();
+    forget_counts(operand);
+  }
   return append(op, {operand}, std::move(attr), effect_type());
 }
 
@@ -81,6 +85,49 @@ SizeExpr Tracer::size_of(NodeId integer, int64_t hint) {
   assign({*symbol.as_symbol()}, {integer});
   state_->sizes_of.emplace(given, symbol);
   return symbol;
+}
+
+SizeExpr Tracer::count_of(NodeId mask) {
+  if (const auto known = known_count_of(mask)) return *known;
+  const Type& type = type_of(mask);
+  SizeExpr most = 1;
+  std::vector<int> axes;
+  for (const SizeExpr& dim : type.dims) {
+    most = most * dim;
+    axes.push_back(static_cast<int>(axes.size()));
+  }
+  const Type ones = array_type(DType::kInt64, type.dims);
+  const NodeId count = append(Op::kReduceSum, {append(Op::kCast, {mask}, NoAttr{}, ones)},
+                              ReduceAttr{std::move(axes)}, numpy_scalar_type(DType::kInt64));
+  has_regions_ = true;
+  const SizeExpr symbol = run_symbol(hint(most), Bounds{0, simplify(most)});
+  assign({*symbol.as_symbol()}, {count});
+  note_count_of(mask, symbol);
+  return symbol;
+}
+
+std::optional<SizeExpr> Tracer::known_count_of(NodeId mask) const {
+  const auto found = state_->counts.find(mask);
+  if (found == state_->counts.end()) return std::nullopt;
+  return simplify(found->second.size);
+}
+
+void Tracer::note_count_of(NodeId mask, const SizeExpr& count) {
+  state_->counts[mask] = {count, NodeId{static_cast<uint32_t>(graph_.size())}};
+}
+
+void Tracer::forget_counts(NodeId since) {
+  std::erase_if(state_->counts, [&](const auto& one) { return one.second.since > since; });
+}
+
+void Tracer::promise_sizes(const Sym& array, std::vector<SizeExpr> dims) {
+  auto& value = static_cast<ArrayValue&>(*array);
+  Node& node = graph_.mutable_node(value.storage->current);
+  // Strides in another order are made of the sizes that it has now.
+  if (!attr_of<ExternItemAttr>(node).strides.empty()) return;
+  node.type.dims = dims;
+  value.type.dims = std::move(dims);
+  value.strides = strides_for(value.type, {});
 }
 
 // The least or the largest value over all iterations, in terms of what is known before the
@@ -149,6 +196,19 @@ std::optional<bool> Tracer::holds_always(SizeGuard::Relation relation, const Siz
         return *constant > 0;
       case Relation::kLessEqual:
         return *constant >= 0;
+    }
+  }
+  // Known before the program runs, though the two sides are not: 1 + i and n + i.
+  if (!is_run_time(difference) && !depends_on_extern(difference)) {
+    switch (relation) {
+      case Relation::kEqual:
+        return decide_equal(difference, 0, reason);
+      case Relation::kNotEqual:
+        return !decide_equal(difference, 0, reason);
+      case Relation::kLess:
+        return decide_less(0, difference, reason);
+      case Relation::kLessEqual:
+        return decide_less_equal(0, difference, reason);
     }
   }
   const auto least = extreme(difference, false), most = extreme(difference, true);
@@ -246,6 +306,9 @@ bool Tracer::depends_on_region(NodeId id) const {
     if (seen[index_of(one)]) continue;
     seen[index_of(one)] = true;
     const Node& node = graph_.node(one);
+    if (node.op == Op::kExtern && !graph_.externs[attr_of<ExternAttr>(node).call].pure) return true;
+    pending.insert(pending.end(), node.operands.begin(), node.operands.end());
+    if (!has_regions_) continue;
     if (node.op == Op::kEmpty || node.op == Op::kStore || sizes_depend(node.type.dims)) return true;
     if (const auto* size = std::get_if<SizeAttr>(&node.attr); size && depends_on_run(size->value))
       return true;
@@ -259,7 +322,6 @@ bool Tracer::depends_on_region(NodeId id) const {
       const auto& storage = state_->storages[attr_of<PlaceholderAttr>(node).input];
       if (storage && storage->stored_to) return true;
     }
-    pending.insert(pending.end(), node.operands.begin(), node.operands.end());
   }
   return false;
 }

@@ -135,6 +135,9 @@ bool Tracer::decide_equal(const SizeExpr& left, const SizeExpr& right, const std
 
 bool Tracer::decide_less(const SizeExpr& left, const SizeExpr& right, const std::string& reason) {
   const SizeExpr a = simplify(left), b = simplify(right);
+  if (b.constant() == std::numeric_limits<int64_t>::min() ||
+      a.constant() == std::numeric_limits<int64_t>::max())
+    return false;
   if (auto bound = lower_bound(b - a, graph_.symbols); bound && *bound > 0) return true;
   if (auto bound = lower_bound(a - b, graph_.symbols); bound && *bound >= 0) return false;
   return answer(SizeGuard::Relation::kLess, a, b, hint(a) < hint(b), reason);

@@ -32,6 +32,11 @@ struct Tracer::State {
   std::map<SymbolId, Bounds> bounds;  // of symbols that the program sets
   std::vector<MovedNode> moved;
   std::map<NodeId, SizeExpr> sizes_of;  // symbols of the open regions, by the integer they have
+  struct Count {
+    SizeExpr size;
+    NodeId since{};  // it is known behind this node, up to the end of the region
+  };
+  std::map<NodeId, Count> counts;                         // by mask
   std::vector<std::pair<SymbolId, std::string>> dynamic;  // marked so, and of which axis
   std::vector<NodeId> examples;  // what stands for one value of a batch, in numlift.vmap
   uint32_t location = 0;

@@ -46,7 +46,8 @@ void eliminate_dead_code(Graph* graph) {
     for (size_t i = graph->size(); i-- > 0;) {
       const NodeId id{static_cast<uint32_t>(i)};
       const Node& node = graph->node(id);
-      const bool is_kept_store = node.op == Op::kStore && merged[index_of(graph->buffer_of(id))];
+      const bool is_kept_store = (node.op == Op::kStore || node.op == Op::kResize) &&
+                                 merged[index_of(graph->buffer_of(id))];
       if (!live[i] && !is_kept_store && !has_effect(*graph, node)) continue;
       live[i] = true;
       for (NodeId operand : node.operands) live[index_of(operand)] = true;

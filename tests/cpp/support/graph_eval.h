@@ -318,7 +318,12 @@ class GraphEvaluator {
 
   EvalArray memory(const Node& node) {
     if (node.op == Op::kCopy) return copy_eval_array(operand(node, 0));
-    if (node.op == Op::kMerge) return operand(node, 0);  // every version is the buffer's memory
+    if (node.op == Op::kMerge) return result_.values[index_of(graph_.buffer_of(node.operands[0]))];
+    if (node.op == Op::kResize) {
+      EvalArray& memory = result_.values[index_of(graph_.buffer_of(node.operands[0]))];
+      memory = fresh(node);
+      return memory;
+    }
     const EvalArray& target = operand(node, 0);
     const EvalArray value = copy_eval_array(operand(node, 1));  // it may overlap the target
     for_each_index(target.dims,
