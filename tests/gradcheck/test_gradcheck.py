@@ -22,7 +22,8 @@ def test_case(name, function, args):
     check.check_value_and_vjp(function, args)
     check.check_jvp(function, args)
     check.check_vmap(function, args, exact=False)
-    check.check_second_order(function, args)
+    if name.split(": ")[1] not in cases.OF_UNKNOWN_SIZE:
+        check.check_second_order(function, args)
 
 
 def test_an_op_without_a_rule_says_why():

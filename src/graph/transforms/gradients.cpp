@@ -62,7 +62,8 @@ void sum_gradient(Reverse& r, NodeId id) {
   r.add(node.operands[0], r.emit.spread(r.cotangent(id), kept_axes(node, from.rank()), from.dims));
 }
 
-// The product of all others: exact where one element is 0, too.
+// The product of all others. Where elements are 0 it is exact, and so are its own derivatives: the
+// other one of two zeros stands there as a value.
 void product_gradient(Reverse& r, NodeId id) {
   const Node node = r.node(id);
   Emit& e = r.emit;
@@ -74,7 +75,10 @@ void product_gradient(Reverse& r, NodeId id) {
   const NodeId is_zero = e.equals(x, 0);
   const NodeId product_of_rest = e.reduce(Op::kReduceProd, e.where(is_zero, 1, x), axes);
   const NodeId zeros = e.sum(e.cast(is_zero, DType::kInt64), axes);
-  const NodeId if_only_zero = e.where(e.equals(wide(zeros), 1), wide(product_of_rest), 0);
+  const NodeId other_zero = e.minus(wide(e.sum(e.where(is_zero, x, 0), axes)), x);
+  const NodeId if_two =
+      e.where(e.equals(wide(zeros), 2), e.multiply(wide(product_of_rest), other_zero), 0);
+  const NodeId if_only_zero = e.select(e.equals(wide(zeros), 1), wide(product_of_rest), if_two);
   const NodeId divided = e.divide(wide(id), e.where(is_zero, 1, x));
   const NodeId others = e.select(is_zero, if_only_zero, divided);
   r.add(x, e.multiply(wide(r.cotangent(id)), others));
