@@ -122,6 +122,10 @@ const char* class_word(OpClass op_class) {
       return "reduction";
     case OpClass::kControl:
       return "control";
+    case OpClass::kGather:
+      return "gather";
+    case OpClass::kGufunc:
+      return "gufunc";
     case OpClass::kExtern:
       return "extern";
   }

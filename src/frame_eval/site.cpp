@@ -195,8 +195,8 @@ bool has_array_work(const Graph& graph) {
   const auto& nodes = graph.nodes();
   return std::any_of(nodes.begin(), nodes.end(), [](const Node& node) {
     const OpClass kind = op_info(node.op).op_class;
-    return kind == OpClass::kExtern || kind == OpClass::kReduction || kind == OpClass::kMemory ||
-           kind == OpClass::kControl ||
+    return kind == OpClass::kExtern || kind == OpClass::kGather || kind == OpClass::kGufunc ||
+           kind == OpClass::kReduction || kind == OpClass::kMemory || kind == OpClass::kControl ||
            (kind == OpClass::kElementwise && node.type.value_kind == ValueKind::kArray);
   });
 }

@@ -127,6 +127,8 @@ unsigned accepted_kinds(Op op) {
     case Op::kSelect:
     case Op::kCast:
     case Op::kNumpyLoop:
+    case Op::kGather:
+    case Op::kGufunc:
     case Op::kPlaceholder:
     case Op::kConstant:
     case Op::kSizeValue:

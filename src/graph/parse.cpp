@@ -120,6 +120,25 @@ std::vector<int> parse_int_list(Cursor* in) {
   return numbers;
 }
 
+std::vector<std::vector<CoreAxis>> parse_core(Cursor* in) {
+  std::vector<std::vector<CoreAxis>> core;
+  const auto parse_argument = [&] {
+    core.emplace_back();
+    in->list("(", ")", [&] {
+      CoreAxis axis;
+      axis.number = in->number<int>();
+      axis.is_absent = in->accept("?");
+      core.back().push_back(axis);
+    });
+  };
+  if (in->at_end()) return core;
+  do parse_argument();
+  while (in->accept(","));
+  in->expect("->");
+  parse_argument();
+  return core;
+}
+
 IndexMap parse_map(Cursor* in) {
   IndexMap map;
   in->list("[", "]", [&] {
@@ -210,7 +229,10 @@ class Parser {
       while (in.accept(","));
       expect_end(&in);
     } else if (in.accept("loop:")) {
-      graph.loops.push_back(NumpyLoopInfo{in.quoted(), nullptr, nullptr});
+      NumpyLoopInfo loop;
+      loop.name = in.quoted();
+      loop.core = parse_core(&in);
+      graph.loops.push_back(std::move(loop));
       expect_end(&in);
     } else if (in.accept("extern:")) {
       ExternInfo info;

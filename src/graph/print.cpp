@@ -131,6 +131,20 @@ uint32_t input_count(const Graph& graph) {
   return count;
 }
 
+// " (0, 1), (1, 2?) -> (0, 2?)"
+std::string core_text(const std::vector<std::vector<CoreAxis>>& core) {
+  std::string text;
+  for (size_t argument = 0; argument < core.size(); ++argument) {
+    text += argument == 0 ? " (" : argument + 1 == core.size() ? " -> (" : ", (";
+    for (size_t i = 0; i < core[argument].size(); ++i) {
+      const CoreAxis& axis = core[argument][i];
+      text += fmt::format("{}{}{}", i == 0 ? "" : ", ", axis.number, axis.is_absent ? "?" : "");
+    }
+    text += ")";
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string graph_text(const Graph& graph) {
@@ -143,7 +157,7 @@ std::string graph_text(const Graph& graph) {
     text += "\n";
   }
   for (const NumpyLoopInfo& loop : graph.loops) {
-    text += fmt::format("loop: \"{}\"\n", escape(loop.name));
+    text += fmt::format("loop: \"{}\"{}\n", escape(loop.name), core_text(loop.core));
   }
   for (const ExternInfo& info : graph.externs) {
     text += fmt::format("extern: \"{}\"{}{}\n", escape(info.name), info.pure ? " pure" : "",

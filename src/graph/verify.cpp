@@ -9,6 +9,7 @@
 #include "numlift/graph/text.h"
 #include "numlift/support/check.h"
 #include "numlift/support/options.h"
+#include "verify_calls.h"
 #include "verify_symbols.h"
 
 namespace numlift {
@@ -151,6 +152,10 @@ class Verifier {
         return check_memory(node);
       case OpClass::kReduction:
         return check_reduction(node);
+      case OpClass::kGather:
+        return check_gather(graph_, node);
+      case OpClass::kGufunc:
+        return check_gufunc(graph_, node);
       case OpClass::kExtern:
         return check_extern(node);
       case OpClass::kControl:
@@ -167,7 +172,7 @@ class Verifier {
     if (op == Op::kIota) return index(IotaAttr{});
     if (op == Op::kView) return index(ViewAttr{});
     if (op == Op::kPartView) return index(PartAttr{});
-    if (op == Op::kNumpyLoop) return index(LoopAttr{});
+    if (op == Op::kNumpyLoop || op == Op::kGufunc) return index(LoopAttr{});
     if (op == Op::kExtern) return index(ExternAttr{});
     if (op == Op::kExternItem) return index(ExternItemAttr{});
     if (op == Op::kLoop) return index(RegionAttr{});

@@ -134,10 +134,11 @@ bool can_cast(DType from, DType to, const char* casting) {
                                reinterpret_cast<PyArray_Descr*>(descr_of(to).get()), rule) != 0;
 }
 
-std::optional<NumpyLoopInfo> inner_loop(BorrowedRef ufunc, const LoopTypes& types) {
-  if (!PyObject_TypeCheck(ufunc.get(), &PyUFunc_Type)) return std::nullopt;
-  const auto* info = reinterpret_cast<PyUFuncObject*>(ufunc.get());
-  if (info->core_enabled != 0 || info->types == nullptr) return std::nullopt;
+namespace {
+
+// Without the core axes.
+std::optional<NumpyLoopInfo> find_loop(const PyUFuncObject* info, const LoopTypes& types) {
+  if (info->types == nullptr) return std::nullopt;
   if (static_cast<size_t>(info->nin) != types.inputs.size() ||
       static_cast<size_t>(info->nout) != types.outputs.size()) {
     return std::nullopt;
@@ -169,6 +170,45 @@ std::optional<NumpyLoopInfo> inner_loop(BorrowedRef ufunc, const LoopTypes& type
     return found;
   }
   return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<NumpyLoopInfo> inner_loop(BorrowedRef ufunc, const LoopTypes& types) {
+  if (!PyObject_TypeCheck(ufunc.get(), &PyUFunc_Type)) return std::nullopt;
+  const auto* info = reinterpret_cast<PyUFuncObject*>(ufunc.get());
+  return info->core_enabled != 0 ? std::nullopt : find_loop(info, types);
+}
+
+std::optional<NumpyLoopInfo> gufunc_loop(BorrowedRef ufunc, const LoopTypes& types,
+                                         std::span<const int> ranks) {
+  if (!PyObject_TypeCheck(ufunc.get(), &PyUFunc_Type)) return std::nullopt;
+  const auto* info = reinterpret_cast<PyUFuncObject*>(ufunc.get());
+  if (info->core_enabled == 0 || info->nout != 1) return std::nullopt;
+  auto found = find_loop(info, types);
+  if (!found) return std::nullopt;
+  const auto can_be_absent = [&](int number) {
+    return (info->core_dim_flags[number] & UFUNC_CORE_DIM_CAN_IGNORE) != 0;
+  };
+  std::vector<bool> absent(static_cast<size_t>(info->core_num_dim_ix), false);
+  const auto core_axes = [&](int argument) {
+    const int* numbers = info->core_dim_ixs + info->core_offsets[argument];
+    return std::span(numbers, static_cast<size_t>(info->core_num_dims[argument]));
+  };
+  for (int argument = 0; argument < info->nin; ++argument) {
+    if (ranks[static_cast<size_t>(argument)] == info->core_num_dims[argument]) continue;
+    for (int number : core_axes(argument)) {
+      if (can_be_absent(number)) absent[static_cast<size_t>(number)] = true;
+    }
+  }
+  for (int argument = 0; argument < info->nargs; ++argument) {
+    auto& axes = found->core.emplace_back();
+    for (int number : core_axes(argument))
+      axes.push_back({number, absent[static_cast<size_t>(number)]});
+    if (argument < info->nin && present_axes(axes) != ranks[static_cast<size_t>(argument)])
+      return std::nullopt;
+  }
+  return found;
 }
 
 }  // namespace numlift::numpy_shim

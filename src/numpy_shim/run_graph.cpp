@@ -161,6 +161,17 @@ bool is_fresh(const Node& node) {
 
 }  // namespace
 
+// The public function that runs this loop.
+Ref gufunc_of(const std::string& loop) {
+  const std::string name = loop.substr(0, loop.find('.'));
+  if (name.starts_with("mat") || name.starts_with("vec")) return numpy_attribute(name.c_str());
+  const Ref linalg = numpy_attribute("linalg");
+  const char* function = name == "solve1"        ? "solve"
+                         : name == "cholesky_lo" ? "cholesky"
+                                                 : name.c_str();
+  return checked(PyObject_GetAttrString(linalg.get(), function));
+}
+
 Ref laid_out(Ref value, const Node& node) {
   return is_fresh(node) ? in_order(std::move(value), node.order) : value;
 }
@@ -173,6 +184,8 @@ Ref numpy_function_of(const Graph& graph, const Node& node) {
     return checked(
         PyObject_GetAttrString(numpy_attribute(reducing_ufunc(node.op)).get(), "reduce"));
   }
+  if (op_class == OpClass::kGufunc)
+    return gufunc_of(graph.loops[attr_of<LoopAttr>(node).loop].name);
   if (op_class != OpClass::kElementwise) return {};
   switch (node.op) {
     case Op::kCast:
@@ -262,7 +275,8 @@ Ref GraphRunner::make_value(NodeId id) {
   const Node& node = graph_.node(id);
   const OpClass op_class = op_info(node.op).op_class;
   std::optional<RaisingErrState> raising;
-  if (raises_conditions_ && (op_class == OpClass::kElementwise || op_class == OpClass::kReduction))
+  if (raises_conditions_ && (op_class == OpClass::kElementwise || op_class == OpClass::kReduction ||
+                             op_class == OpClass::kGufunc))
     raising.emplace(node.fp_checks);
   Ref computed = compute(id);
   if (node.op == Op::kExternItem) take_extern_item(id, computed);
@@ -283,6 +297,17 @@ Ref GraphRunner::compute(NodeId id) {
       return elementwise(node);
     case OpClass::kReduction:
       return reduction(node);
+    case OpClass::kGather: {
+      std::vector<Ref> index;
+      for (size_t i = 1; i < node.operands.size(); ++i) index.push_back(value(node.operands[i]));
+      return checked(PyObject_GetItem(value(node.operands[0]).get(), tuple_of(index).get()));
+    }
+    case OpClass::kGufunc: {
+      std::vector<Ref> operands;
+      for (NodeId operand : node.operands) operands.push_back(value(operand));
+      return checked(
+          PyObject_CallObject(numpy_function_of(graph_, node).get(), tuple_of(operands).get()));
+    }
     case OpClass::kView:
       return view(node, value(node.operands[0]));
     case OpClass::kMemory: {

@@ -60,7 +60,7 @@ def test_a_signal_ends_a_long_loop(function, arguments):
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
     assert elapsed < 1.0  # 0.15 on a quiet machine
-    assert x[0] > 2e6  # what was done until then stays done; CPython would not have come so far
+    assert x[0] > 3e5  # what was done until then stays done; CPython would not have come so far
     if function is count_rows:
         assert x.max() == x.min()  # whole iterations of the outer loop
 

@@ -32,7 +32,7 @@ struct Access {
 struct Value {
   enum class Kind : uint8_t {
     kOp,           // op(operands)
-    kLoad,         // element at `access`
+    kLoad,         // element at `access`, and index_strides[i] * operands[i] bytes on (int64)
     kConstant,     // `constant`
     kScalarInput,  // ProgramFrame::scalars[input]
     kSize,         // `size` as int64
@@ -45,6 +45,7 @@ struct Value {
   std::vector<ValueId> operands;
   uint8_t fp_checks = 0;
   Access access;
+  std::vector<SizeExpr> index_strides;
   ScalarBits constant;
   uint32_t input = 0;
   SizeExpr size;

@@ -87,13 +87,18 @@ struct ExternStep {
   // (the host may copy an array that should be C contiguous and is not, or restart).
   std::vector<std::pair<NodeId, BufferId>> items;
 };
-// One of NumPy's inner loops over whole buffers: C contiguous operands and result of one size.
+// One run of a NumPy inner loop: `count` times, the arguments (the result last) moving by their
+// step from one to the next; of a generalized ufunc's over core axes of these sizes and strides.
 struct NumpyLoopStep {
+  struct Argument {
+    BufferId buffer{};
+    SizeExpr offset, step;               // bytes
+    std::vector<SizeExpr> core_strides;  // bytes
+  };
   uint32_t loop = 0;  // index into Graph::loops
-  std::vector<BufferId> operands;
-  std::vector<int64_t> operand_steps;  // bytes; 0 for a rank-0 operand
-  BufferId result{};
+  std::vector<Argument> arguments;
   SizeExpr count;
+  std::vector<SizeExpr> core_dims;  // by number
   uint8_t fp_checks = 0;
 };
 // `buffer` is allocated now: its size is not known before the run, or every iteration of a loop

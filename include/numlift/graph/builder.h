@@ -52,6 +52,10 @@ class GraphBuilder {
   NodeId numpy_loop(uint32_t loop, std::span<const NodeId> operands, DType dtype,
                     AxisOrder order = {});
 
+  NodeId gufunc(uint32_t loop, std::vector<NodeId> operands, Type result) {
+    return append(Op::kGufunc, std::move(operands), LoopAttr{loop}, std::move(result));
+  }
+
   // ---- views
   NodeId view(NodeId operand, IndexMap map, std::vector<SizeExpr> dims);
   NodeId broadcast_to(NodeId operand, const std::vector<SizeExpr>& dims);

@@ -23,6 +23,7 @@
 #pragma once
 
 #include <array>
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -186,12 +187,27 @@ struct Symbol {
   bool operator==(const Symbol&) const = default;
 };
 
+// A core axis of a generalized ufunc's argument. Axes of one number have one size.
+struct CoreAxis {
+  int number = 0;
+  bool is_absent = false;  // a vector where the loop takes a matrix: the loop sees size 1
+  bool operator==(const CoreAxis&) const = default;
+};
+
 // NumPy's inner loop: void(char** args, npy_intp const* dims, npy_intp const* steps, void* data).
 struct NumpyLoopInfo {
   std::string name;  // "gcd.ll->l"
   void (*function)(char**, const int64_t*, const int64_t*, void*) = nullptr;
   void* data = nullptr;
+  // Gufunc: by operand, the result last.
+  std::vector<std::vector<CoreAxis>> core{};
 };
+
+// Axes that the argument itself has.
+inline int present_axes(const std::vector<CoreAxis>& core) {
+  return static_cast<int>(std::count_if(core.begin(), core.end(),
+                                        [](const CoreAxis& axis) { return !axis.is_absent; }));
+}
 
 struct ExternInfo {
   std::string name;  // "numpy.linalg.det"

@@ -12,7 +12,17 @@ enum class Op : uint8_t {
 #undef NUMLIFT_OP
 };
 
-enum class OpClass : uint8_t { kElementwise, kLeaf, kView, kMemory, kReduction, kExtern, kControl };
+enum class OpClass : uint8_t {
+  kElementwise,
+  kLeaf,
+  kView,
+  kMemory,
+  kReduction,
+  kGather,
+  kGufunc,
+  kExtern,
+  kControl
+};
 enum class ResultRule : uint8_t { kSame, kBool, kReal, kOwn };
 enum class OpCost : uint8_t { kCheap, kDear };
 enum class FpRule : uint8_t { kNone, kExact, kLibrary };

@@ -35,5 +35,9 @@ bool can_cast(DType from, DType to, const char* casting);
 // NumPy's own inner loop of a ufunc for these loop types, for Op::kNumpyLoop. nullopt when it needs
 // the GIL (object loops) or has no plain inner loop.
 std::optional<NumpyLoopInfo> inner_loop(BorrowedRef ufunc, const LoopTypes& types);
+// The same of a generalized ufunc of one result, for Op::kGufunc. `ranks`: of the operands without
+// batch axes; a rank below the loop's means that its optional axes are absent.
+std::optional<NumpyLoopInfo> gufunc_loop(BorrowedRef ufunc, const LoopTypes& types,
+                                         std::span<const int> ranks);
 
 }  // namespace numlift::numpy_shim

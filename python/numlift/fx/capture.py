@@ -167,6 +167,13 @@ class Capture:
         value = self.call(np.reshape, value, (*self.shape(node), -1))
         return self._as_array(self.call(node["function"], value, axis=-1), node)
 
+    def _gather(self, index, node, operands):
+        source, *places = operands
+        return self.call(operator.getitem, source, tuple(places))
+
+    def _gufunc(self, index, node, operands):
+        return self._as_array(self.call(node["function"], *operands), node)
+
     def _leaf(self, index, node, operands):
         if node["op"] == "constant":
             return node["value"]

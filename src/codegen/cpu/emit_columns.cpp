@@ -55,6 +55,7 @@ bool NestEmitter::is_column_reduction(VarId var) const {
     if (inner.kind != Item::Kind::kValue) return false;
     const Value& value = nest_.values[inner.index];
     if (value.kind != Value::Kind::kLoad) continue;
+    if (!value.operands.empty()) return false;
     const SizeExpr column = stride_along(value.access, var);
     if (column == SizeExpr(0)) continue;
     if (column != SizeExpr(item_size(value.dtype))) return false;

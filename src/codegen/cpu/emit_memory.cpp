@@ -110,7 +110,37 @@ void NestEmitter::scatter(llvm::Value* base, llvm::Value* offsets, llvm::Value* 
   }
 }
 
+LaneValue NestEmitter::emit_indexed_load(const Value& v) {
+  SizeExpr stride;
+  llvm::Value* address = emit_address(v.access, &stride);
+  const unsigned lanes = lanes_.count;
+  llvm::Value* offsets = stride == SizeExpr(0) ? nullptr : lane_offsets(stride);
+  for (size_t i = 0; i < v.operands.size(); ++i) {
+    llvm::Value* index = value(v.operands[i]).re;
+    llvm::Value* scale = f_.size(v.index_strides[i]);
+    llvm::Value* bytes = b_.CreateMul(index, spread(b_, scale, lane_count(index->getType())));
+    if (lane_count(index->getType()) == 1) {
+      address = byte_offset(b_, address, bytes);
+    } else {
+      offsets = offsets == nullptr ? bytes : b_.CreateAdd(offsets, bytes);
+    }
+  }
+  const auto part = [&](int64_t at) {
+    llvm::Value* base =
+        at == 0 ? address : byte_offset(b_, address, b_.getInt64(static_cast<uint64_t>(at)));
+    if (offsets != nullptr) return gather(base, offsets, v.dtype);
+    llvm::LoadInst* load =
+        b_.CreateAlignedLoad(memory_type(b_.getContext(), v.dtype), base, kUnaligned);
+    f_.tag(load, v.access.buffer);
+    return from_memory(b_, load, v.dtype);
+  };
+  NUMLIFT_CHECK(offsets == nullptr || lane_count(offsets->getType()) == lanes,
+                "indices of another number of lanes");
+  return {part(0), is_complex(v.dtype) ? part(item_size(v.dtype) / 2) : nullptr};
+}
+
 LaneValue NestEmitter::emit_load(const Value& v) {
+  if (!v.operands.empty()) return emit_indexed_load(v);
   SizeExpr stride;
   llvm::Value* address = emit_address(v.access, &stride);
   const bool pair = is_complex(v.dtype);

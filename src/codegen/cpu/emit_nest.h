@@ -39,6 +39,8 @@ class NestEmitter {
 
   llvm::Value* emit_address(const Access& access, SizeExpr* lane_stride);
   LaneValue emit_load(const Value& value);
+  // At places that other values tell.
+  LaneValue emit_indexed_load(const Value& value);
   void emit_store(uint32_t store_index);
   llvm::Value* lane_offsets(const SizeExpr& stride);
   llvm::Value* gather(llvm::Value* base, llvm::Value* offsets, DType dtype);

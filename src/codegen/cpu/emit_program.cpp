@@ -163,31 +163,40 @@ llvm::Value* ProgramEmitter::host_symbol(const std::string& name, void* address)
   return f_.module().getOrInsertGlobal(name, b_.getInt8Ty());
 }
 
+// What the loop gets: the address of every argument, the sizes (how often, then the core axes) and
+// the strides (every argument's step, then their core strides).
 void ProgramEmitter::emit_step(const NumpyLoopStep& step, uint32_t index) {
   const NumpyLoopInfo& loop = program_.graph.loops.at(step.loop);
-  const size_t arity = step.operands.size() + 1;
-  llvm::Value* args = entry_alloca(b_, b_.getPtrTy(), arity);
-  llvm::Value* steps = entry_alloca(b_, b_.getInt64Ty(), arity);
-  for (size_t i = 0; i < arity; ++i) {
-    const bool is_result = i + 1 == arity;
-    const BufferId buffer = is_result ? step.result : step.operands[i];
-    const int64_t bytes =
-        is_result ? item_size(program_.buffers[static_cast<uint32_t>(step.result)].dtype)
-                  : step.operand_steps[i];
-    b_.CreateStore(f_.buffer(buffer), b_.CreateConstGEP1_64(b_.getPtrTy(), args, i));
-    b_.CreateStore(b_.getInt64(static_cast<uint64_t>(bytes)),
-                   b_.CreateConstGEP1_64(b_.getInt64Ty(), steps, i));
+  llvm::Type* p = b_.getPtrTy();
+  llvm::Type* i64 = b_.getInt64Ty();
+  const auto filled = [&](llvm::Type* type, llvm::ArrayRef<llvm::Value*> values) {
+    llvm::Value* array = entry_alloca(b_, type, values.size());
+    for (size_t i = 0; i < values.size(); ++i)
+      b_.CreateStore(values[i], b_.CreateConstGEP1_64(type, array, i));
+    return array;
+  };
+  llvm::SmallVector<llvm::Value*, 4> arguments, sizes{f_.size(step.count)};
+  llvm::SmallVector<llvm::Value*, 12> strides;
+  for (const NumpyLoopStep::Argument& argument : step.arguments) {
+    llvm::Value* memory = f_.buffer(argument.buffer);
+    arguments.push_back(b_.CreateGEP(b_.getInt8Ty(), memory, f_.size(argument.offset)));
+    strides.push_back(f_.size(argument.step));
   }
+  for (const NumpyLoopStep::Argument& argument : step.arguments) {
+    for (const SizeExpr& stride : argument.core_strides) strides.push_back(f_.size(stride));
+  }
+  for (const SizeExpr& dim : step.core_dims) sizes.push_back(f_.size(dim));
   const std::string suffix = std::to_string(step.loop) + "_" + std::to_string(index);
   llvm::Value* function =
       host_symbol("numpy_loop" + suffix, reinterpret_cast<void*>(loop.function));
   llvm::Value* data = loop.data ? host_symbol("numpy_data" + suffix, loop.data)
                                 : llvm::ConstantPointerNull::get(b_.getPtrTy());
-  llvm::Type* p = b_.getPtrTy();
-  llvm::Type* i64 = b_.getInt64Ty();
-  restart_unless_zero(b_.CreateCall(
-      f_.runtime("numlift_run_numpy_loop", b_.getInt32Ty(), {p, p, p, p, i64, p, b_.getInt32Ty()}),
-      {f_.frame(), function, data, args, f_.size(step.count), steps, b_.getInt32(step.fp_checks)}));
+  llvm::Type* i32 = b_.getInt32Ty();
+  restart_unless_zero(
+      b_.CreateCall(f_.runtime("numlift_run_numpy_loop", i32, {p, p, p, p, p, i32, p, i32}),
+                    {f_.frame(), function, data, filled(p, arguments), filled(i64, sizes),
+                     b_.getInt32(static_cast<uint32_t>(sizes.size())), filled(i64, strides),
+                     b_.getInt32(step.fp_checks)}));
 }
 
 }  // namespace

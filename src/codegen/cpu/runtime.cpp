@@ -147,17 +147,23 @@ int64_t poll(ProgramFrame* frame, PollState* state) noexcept {
   return must_stop ? 0 : state->interval;
 }
 
-int32_t run_numpy_loop(ProgramFrame* frame, void* function, void* data, char** args, int64_t count,
-                       const int64_t* steps, int32_t fp_checks) noexcept {
-  if (count <= 0) return 0;
+int32_t run_numpy_loop(ProgramFrame* frame, void* function, void* data, char** args,
+                       const int64_t* dims, int32_t dim_count, const int64_t* steps,
+                       int32_t fp_checks) noexcept {
+  if (dims[0] <= 0) return 0;
+  double work = 1;
+  for (int32_t i = 0; i < dim_count; ++i) work *= static_cast<double>(dims[i]);
   const auto loop =
       reinterpret_cast<void (*)(char**, const int64_t*, const int64_t*, void*)>(function);
   const RuntimeCallbacks* callbacks = frame->callbacks;
-  // NumPy's loops cost some 10 operations an element; numeric ones never touch Python objects.
-  const bool release = callbacks && callbacks->release_gil && count >= kLongKernelCost / 10;
+  // An elementwise loop costs some 10 operations an element, a product one a core element. Numeric
+  // loops never touch Python objects.
+  if (dim_count == 1) work *= 10;
+  const bool release =
+      callbacks && callbacks->release_gil && work >= static_cast<double>(kLongKernelCost);
   void* state = release ? callbacks->release_gil(frame->context) : nullptr;
   _mm_setcsr(_mm_getcsr() & ~kAllFlags);
-  loop(args, &count, steps, data);
+  loop(args, dims, steps, data);
   const unsigned raised = _mm_getcsr();
   if (release) callbacks->acquire_gil(frame->context, state);
   unsigned wanted = 0;

@@ -39,9 +39,11 @@ void initialize_openmp();
 // The kernel with the GIL released, if the host gave call-backs for that.
 int32_t run_long(ProgramFrame* frame, int32_t (*kernel)(ProgramFrame*)) noexcept;
 
-// One of NumPy's inner loops over `count` elements; 1 when it raised one of the conditions wanted.
-int32_t run_numpy_loop(ProgramFrame* frame, void* function, void* data, char** args, int64_t count,
-                       const int64_t* steps, int32_t fp_checks) noexcept;
+// One of NumPy's inner loops, with the sizes and strides that it takes; 1 when it raised one of the
+// conditions wanted.
+int32_t run_numpy_loop(ProgramFrame* frame, void* function, void* data, char** args,
+                       const int64_t* dims, int32_t dim_count, const int64_t* steps,
+                       int32_t fp_checks) noexcept;
 
 // How often a program's loops look at the clock; begins as zeros.
 struct PollState {

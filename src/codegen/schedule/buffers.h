@@ -50,8 +50,7 @@ void for_each_buffer(Step* step, Visit visit) {
     }
     for (auto& [item, buffer] : extern_step->items) visit(buffer);
   } else if (auto* loop_step = std::get_if<NumpyLoopStep>(step)) {
-    for (BufferId& operand : loop_step->operands) visit(operand);
-    visit(loop_step->result);
+    for (NumpyLoopStep::Argument& argument : loop_step->arguments) visit(argument.buffer);
   } else if (auto* allocate_step = std::get_if<AllocateStep>(step)) {
     visit(allocate_step->buffer);
   } else if (auto* if_step = std::get_if<IfStep>(step)) {

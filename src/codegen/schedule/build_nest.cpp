@@ -23,7 +23,8 @@ bool same_access(const Access& a, const Access& b) {
 bool same_value(const Value& a, const Value& b) {
   return a.kind == b.kind && a.dtype == b.dtype && a.op == b.op && a.operands == b.operands &&
          a.fp_checks == b.fp_checks && same_access(a.access, b.access) &&
-         a.constant == b.constant && a.input == b.input && a.size == b.size && a.var == b.var;
+         a.index_strides == b.index_strides && a.constant == b.constant && a.input == b.input &&
+         a.size == b.size && a.var == b.var;
 }
 
 size_t hash_value(const Value& value, NodeId version) {

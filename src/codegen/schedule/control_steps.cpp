@@ -100,6 +100,7 @@ class SharedSymbols {
     for (const Value& value : nest.values) {
       add(value.size);
       if (value.kind == Value::Kind::kLoad) add_access(value.access);
+      add(value.index_strides);
     }
   }
 

@@ -128,17 +128,28 @@ class Finisher {
   bool is_better_than_inner(VarId var) {
     const Loop& at = loop(var);
     if (at.reduction || is_short(at) || raw_.holds_private[static_cast<size_t>(var)]) return false;
-    int scattered = 0;
+    Innermost inner;
+    if (!add_innermost(at, &inner)) return false;
+    return inner.longest <= kShortLoop || scattered_accesses(at.body, var) < inner.scattered;
+  }
+  struct Innermost {
+    int scattered = 0;  // accesses that do not walk along memory
     int64_t longest = 0;
+  };
+  // False: between here and there are loops that could be vectors themselves.
+  bool add_innermost(const Loop& at, Innermost* found) {
     for (const Item& item : at.body) {
       if (item.kind != Item::Kind::kLoop) continue;
       const Loop& inner = nest_.loops[item.index];
-      // Around two levels of loops, the innermost have the choice.
-      if (has_loops(inner)) return false;
-      scattered += scattered_accesses(inner.body, VarId{item.index});
-      longest = std::max(longest, plan_.hint(inner.extent, std::numeric_limits<int64_t>::max()));
+      if (has_loops(inner)) {
+        if (!inner.reduction || !add_innermost(inner, found)) return false;
+        continue;
+      }
+      found->scattered += scattered_accesses(inner.body, VarId{item.index});
+      found->longest =
+          std::max(found->longest, plan_.hint(inner.extent, std::numeric_limits<int64_t>::max()));
     }
-    return longest <= kShortLoop || scattered_accesses(at.body, var) < scattered;
+    return true;
   }
   bool is_short(const Loop& at) const {
     return plan_.hint(at.extent, std::numeric_limits<int64_t>::max()) <= kShortLoop;

@@ -61,6 +61,12 @@ class Planner {
       visit_store(id);
       return;
     }
+    if (node.op == Op::kGufunc) {
+      for (NodeId operand : node.operands) {
+        if (!suits_blas(operand)) give_buffer(operand);
+      }
+    }
+    if (node.op == Op::kGather && !plan_.of(node.operands[0]).place) give_buffer(node.operands[0]);
     note_symbols(id);
     runs_anywhere_[index_of(id)] = can_run_anywhere(node);
     if (is_memory_root(node) || plan_.of(id).own_buffer) {
@@ -78,6 +84,20 @@ class Planner {
         operand.place ||
         !reshape_is_affine(graph_.node(node.operands[0]).type.dims, node.type.dims);
     if (must_copy) give_buffer(id);
+  }
+
+  // A product of other layouts costs NumPy's loops more than a copy: no unit stride among the last
+  // two axes, or a vector that does not go forwards.
+  bool suits_blas(NodeId operand) const {
+    const Node& node = graph_.node(operand);
+    const std::optional<Place>& place = plan_.of(operand).place;
+    if (!place) return false;
+    const auto& strides = place->strides;
+    if (strides.empty()) return true;
+    const int64_t item_bytes = item_size(node.type.dtype);
+    const int64_t last = strides.back().constant().value_or(item_bytes);
+    if (strides.size() == 1) return last > 0;
+    return last == item_bytes || strides[strides.size() - 2].constant() == item_bytes;
   }
 
   void visit_store(NodeId id) {

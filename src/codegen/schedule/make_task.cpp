@@ -166,23 +166,62 @@ class TaskMaker {
       case OpClass::kMemory:
         NUMLIFT_CHECK(node.op == Op::kCopy, "%{}: a store or merge has no value", index_of(id));
         return value_at(node.operands[0], subscripts);
+      case OpClass::kGather:
+        return compute_gather(id, subscripts);
       case OpClass::kElementwise:
         NUMLIFT_CHECK(node.op != Op::kNumpyLoop, "%{}: its result is in memory", index_of(id));
         value.kind = Value::Kind::kOp;
         value.op = node.op;
         value.fp_checks = node.fp_checks;
         for (NodeId operand : node.operands) {
-          const bool broadcast = plan_.graph.node(operand).type.dims.empty();
-          value.operands.push_back(value_at(operand, broadcast ? Subscripts{} : subscripts));
+          value.operands.push_back(
+              value_at(operand, is_broadcast(operand) ? Subscripts{} : subscripts));
         }
         return append(id, std::move(value));
       case OpClass::kReduction:
+      case OpClass::kGufunc:
       case OpClass::kExtern:
       case OpClass::kControl:
         break;
     }
     NUMLIFT_CHECK(false, "%{} ({}) cannot be evaluated in place", index_of(id),
                   op_info(node.op).text);
+  }
+
+  // An index that runs along an axis is part of the address, as in any other load.
+  ValueId compute_gather(NodeId id, const Subscripts& subscripts) {
+    const Node& node = plan_.graph.node(id);
+    const Place& place = *plan_.of(node.operands[0]).place;
+    Subscripts known(place.strides.size());
+    Footprint read = footprint(place, known);
+    Value value;
+    value.kind = Value::Kind::kLoad;
+    for (size_t axis = 0; axis < known.size(); ++axis) {
+      const NodeId index = node.operands[axis + 1];
+      const Subscripts at = is_broadcast(index) ? Subscripts{} : subscripts;
+      if (auto along = affine_index(index, at)) {
+        known[axis] = std::move(*along);
+        continue;
+      }
+      value.operands.push_back(value_at(index, at));
+      value.index_strides.push_back(place.strides[axis]);
+    }
+    value.access = access(place, known);
+    // Which elements: only the run tells.
+    for (auto& index : read.index) index = std::nullopt;
+    const ValueId result = append(id, std::move(value));
+    task_.loads.push_back({result, std::move(read)});
+    return result;
+  }
+
+  bool is_broadcast(NodeId id) const { return plan_.graph.node(id).type.dims.empty(); }
+
+  std::optional<Affine> affine_index(NodeId id, const Subscripts& subscripts) const {
+    const Node& node = plan_.graph.node(id);
+    if (node.op == Op::kIota) return subscripts[static_cast<size_t>(attr_of<IotaAttr>(node).axis)];
+    if (node.op == Op::kSizeValue) return Affine{attr_of<SizeAttr>(node).value, {}};
+    if (node.op != Op::kView) return std::nullopt;
+    return affine_index(node.operands[0], through_view(attr_of<ViewAttr>(node).map, subscripts));
   }
 
   ValueId compute_leaf(NodeId id, const Subscripts& subscripts) {
@@ -284,7 +323,7 @@ class TaskMaker {
   std::unordered_map<uint32_t, std::vector<std::pair<Subscripts, ValueId>>> known_;
 };
 
-// An extern or a NumPy loop: only what it reads and writes, as whole buffers.
+// An extern or a loop of NumPy's: only what it reads and writes, as whole buffers.
 Task make_opaque_task(const Plan& plan, NodeId id) {
   const Node& node = plan.graph.node(id);
   Task task;
@@ -311,7 +350,8 @@ Task make_opaque_task(const Plan& plan, NodeId id) {
 
 Task make_task(const Plan& plan, NodeId id) {
   const Op op = plan.graph.node(id).op;
-  if (op == Op::kExtern || op == Op::kNumpyLoop) return make_opaque_task(plan, id);
+  if (op == Op::kExtern || op == Op::kNumpyLoop || op == Op::kGufunc)
+    return make_opaque_task(plan, id);
   return TaskMaker(plan, id).make();
 }
 

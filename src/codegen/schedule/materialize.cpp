@@ -113,6 +113,12 @@ void show(Plan* plan, NodeId id) {
   if (!is_given || (root != id && !is_memory_root(root_node))) root_plan.own_buffer = true;
 }
 
+// To what a node is, or is a view of.
+void give_memory(Plan* plan, NodeId id) {
+  const NodeId root = plan->root_of(id);
+  if (!is_memory_root(plan->graph.node(root))) plan->nodes[index_of(root)].own_buffer = true;
+}
+
 }  // namespace
 
 Graph insert_copies(Graph graph) {
@@ -152,13 +158,17 @@ void mark_required(Plan* plan) {
     if (node.op == Op::kExtern) {
       for (NodeId operand : node.operands) show(plan, operand);
     } else if (node.op == Op::kStore) {
-      const NodeId root = plan->roots[i];
-      if (!is_memory_root(graph.node(root))) plan->nodes[index_of(root)].own_buffer = true;
+      give_memory(plan, NodeId{static_cast<uint32_t>(i)});
     } else if (node.op == Op::kNumpyLoop) {
       plan->nodes[i].own_buffer = true;
       for (NodeId operand : node.operands) {
         if (!is_memory_root(graph.node(operand))) plan->nodes[index_of(operand)].own_buffer = true;
       }
+    } else if (node.op == Op::kGather) {
+      give_memory(plan, node.operands[0]);
+    } else if (node.op == Op::kGufunc) {
+      plan->nodes[i].own_buffer = true;
+      for (NodeId operand : node.operands) give_memory(plan, operand);
     } else if (is_reduction(node.op)) {
       plan->nodes[i].own_buffer = true;
     }

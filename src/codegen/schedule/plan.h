@@ -50,7 +50,8 @@ inline NodeId find_root(const Node& node, NodeId id, const std::vector<NodeId>& 
              : id;
 }
 inline bool is_elementwise(Op op) {
-  return op_info(op).op_class == OpClass::kElementwise && op != Op::kNumpyLoop;
+  return (op_info(op).op_class == OpClass::kElementwise && op != Op::kNumpyLoop) ||
+         op == Op::kGather;
 }
 inline bool is_reduction(Op op) { return op_info(op).op_class == OpClass::kReduction; }
 // Born with memory: never computed by a task.

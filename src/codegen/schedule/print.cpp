@@ -101,8 +101,12 @@ class NestPrinter {
         }
         return text;
       }
-      case Value::Kind::kLoad:
-        return "load " + access_text(value.access);
+      case Value::Kind::kLoad: {
+        std::string text = "load " + access_text(value.access);
+        for (size_t i = 0; i < value.operands.size(); ++i)
+          text += fmt::format(" + {} * {}", name(value.operands[i]), value.index_strides[i].text());
+        return text;
+      }
       case Value::Kind::kConstant:
         return "constant " + scalar_text(value.constant);
       case Value::Kind::kScalarInput:
@@ -231,13 +235,19 @@ std::string step_text(const Program& program, const Step& step) {
     return text + "\n";
   }
   if (const auto* loop = std::get_if<NumpyLoopStep>(&step)) {
-    std::string text =
-        fmt::format("numpy loop {} of {}: b{} =", program.graph.loops[loop->loop].name,
-                    loop->count.text(), static_cast<uint32_t>(loop->result));
-    for (size_t i = 0; i < loop->operands.size(); ++i) {
-      text += fmt::format(" b{} step {}", static_cast<uint32_t>(loop->operands[i]),
-                          loop->operand_steps[i]);
-    }
+    std::string text = fmt::format("numpy loop {} of {}", program.graph.loops[loop->loop].name,
+                                   loop->count.text());
+    for (const SizeExpr& dim : loop->core_dims) text += " x " + dim.text();
+    const auto argument_text = [](const NumpyLoopStep::Argument& argument) {
+      std::string text = fmt::format("b{}", static_cast<uint32_t>(argument.buffer));
+      if (argument.offset.constant() != 0) text += "+" + argument.offset.text();
+      text += " step " + argument.step.text();
+      for (const SizeExpr& stride : argument.core_strides) text += ", " + stride.text();
+      return text;
+    };
+    text += fmt::format(": {} =", argument_text(loop->arguments.back()));
+    for (size_t i = 0; i + 1 < loop->arguments.size(); ++i)
+      text += (i == 0 ? " " : "; ") + argument_text(loop->arguments[i]);
     return text + checks_text(loop->fp_checks) + "\n";
   }
   return fmt::format("allocate b{}\n", static_cast<uint32_t>(std::get<AllocateStep>(step).buffer));

@@ -81,13 +81,43 @@ Step make_loop_step(const Plan& plan, NodeId id) {
   step.loop = attr_of<LoopAttr>(node).loop;
   step.fp_checks = node.fp_checks;
   step.count = product(node.type.dims);
-  for (NodeId operand : node.operands) {
-    const Type& type = plan.graph.node(operand).type;
-    step.operands.push_back(plan.of(operand).place->buffer);
-    step.operand_steps.push_back(
-        type.dims.empty() && !node.type.dims.empty() ? 0 : item_size(type.dtype));
+  std::vector<NodeId> arguments = node.operands;
+  arguments.push_back(id);
+  for (NodeId argument : arguments) {
+    const Type& type = plan.graph.node(argument).type;
+    const bool is_fixed = type.dims.empty() && !node.type.dims.empty();
+    step.arguments.push_back(
+        {plan.of(argument).place->buffer, 0, is_fixed ? 0 : item_size(type.dtype), {}});
   }
-  step.result = plan.of(id).place->buffer;
+  return step;
+}
+
+Step make_gufunc_step(const Plan& plan, NodeId id) {
+  const Node& node = plan.graph.node(id);
+  NumpyLoopStep step;
+  step.loop = attr_of<LoopAttr>(node).loop;
+  step.fp_checks = node.fp_checks;
+  step.count = 1;
+  const auto& core = plan.graph.loops[step.loop].core;
+  std::vector<NodeId> arguments = node.operands;
+  arguments.push_back(id);
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const Type& type = plan.graph.node(arguments[i]).type;
+    const Place& place = *plan.of(arguments[i]).place;
+    NumpyLoopStep::Argument argument{place.buffer, place.offset, 0, {}};
+    size_t axis = 0;
+    if (type.rank() > present_axes(core[i])) {
+      argument.step = place.strides[axis];
+      step.count = type.dims[axis++];
+    }
+    for (const auto& [number, is_absent] : core[i]) {
+      const auto dim = static_cast<size_t>(number);
+      if (step.core_dims.size() <= dim) step.core_dims.resize(dim + 1, SizeExpr(1));
+      argument.core_strides.push_back(is_absent ? SizeExpr(0) : place.strides[axis]);
+      if (!is_absent) step.core_dims[dim] = type.dims[axis++];
+    }
+    step.arguments.push_back(std::move(argument));
+  }
   return step;
 }
 
@@ -115,8 +145,9 @@ Step finish_step(const Plan& plan, const std::vector<Task>& tasks, NodeId loop_a
     return step;
   }
   const Task& task = tasks[static_cast<size_t>(std::get<TaskId>(raw))];
-  return task.kind == Task::Kind::kExtern ? make_extern_step(plan, task.node)
-                                          : make_loop_step(plan, task.node);
+  if (task.kind == Task::Kind::kExtern) return make_extern_step(plan, task.node);
+  return plan.graph.node(task.node).op == Op::kGufunc ? make_gufunc_step(plan, task.node)
+                                                      : make_loop_step(plan, task.node);
 }
 
 // Whether a step may find out that NumPy would warn or raise, or that an extern did.
@@ -144,7 +175,7 @@ void for_each_stored(const Step& step, Visit visit) {
   if (const auto* nest_step = std::get_if<NestStep>(&step)) {
     for (const Store& store : nest_step->nest.stores) visit(store.access.buffer);
   } else if (const auto* loop_step = std::get_if<NumpyLoopStep>(&step)) {
-    visit(loop_step->result);
+    visit(loop_step->arguments.back().buffer);
   }
 }
 

@@ -48,7 +48,7 @@ std::optional<WholeCopy> whole_copy(const Program& program, const Step& step) {
   if (nest_step == nullptr) return std::nullopt;
   const LoopNest& nest = nest_step->nest;
   if (nest.values.size() != 1 || nest.stores.size() != 1 || nest.loops.empty() ||
-      nest.values[0].kind != Value::Kind::kLoad)
+      nest.values[0].kind != Value::Kind::kLoad || !nest.values[0].operands.empty())
     return std::nullopt;
   const Access& read = nest.values[0].access;
   const Access& written = nest.stores[0].access;

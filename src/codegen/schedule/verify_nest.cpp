@@ -83,7 +83,12 @@ class Verifier {
     const Value& value = nest_.values[id];
     const std::string user = fmt::format("%{}", id);
     for (ValueId operand : value.operands) check_use(operand, user);
-    if (value.kind == Value::Kind::kLoad) check_access(value.access, user);
+    if (value.kind == Value::Kind::kLoad) {
+      check_access(value.access, user);
+      if (value.index_strides.size() != value.operands.size())
+        fail("{}: {} indices with {} strides", user, value.operands.size(),
+             value.index_strides.size());
+    }
     if (value.kind == Value::Kind::kIndex && !is_open(value.var)) {
       fail("{} is the index of a closed loop", user);
     }

@@ -77,6 +77,7 @@ class Worth {
       case OpClass::kExtern:
         return 1;
       case OpClass::kReduction:
+      case OpClass::kGufunc:
         return kCostLimit;
       case OpClass::kView:
         return cost_[index_of(node.operands[0])];
@@ -84,6 +85,7 @@ class Worth {
         return node.op == Op::kCopy ? cost_[index_of(node.operands[0])] : 1;
       case OpClass::kControl:
         return 0;
+      case OpClass::kGather:
       case OpClass::kElementwise:
         break;
     }
@@ -121,6 +123,7 @@ class Worth {
         return;
       case OpClass::kExtern:
       case OpClass::kReduction:
+      case OpClass::kGufunc:
       case OpClass::kControl:
         for (NodeId operand : node.operands) computed_whole(operand);
         return;
@@ -133,13 +136,15 @@ class Worth {
           return;
         }
         break;
+      case OpClass::kGather:
       case OpClass::kElementwise:
         break;
     }
     const Uses& uses = uses_[i];
     for (NodeId operand : node.operands) {
       Uses& operand_uses = uses_[index_of(operand)];
-      if (own_buffer || node.op == Op::kNumpyLoop) {
+      const bool is_source = node.op == Op::kGather && operand == node.operands[0];
+      if (own_buffer || node.op == Op::kNumpyLoop || is_source) {
         computed_whole(operand);
         continue;
       }

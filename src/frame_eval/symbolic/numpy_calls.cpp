@@ -5,7 +5,6 @@
 #include "numlift/numpy_shim/numpy.h"
 #include "numlift/py/py_error.h"
 #include "symbolic/numpy_handlers.h"
-#include "symbolic/numpy_products.h"
 #include "symbolic/numpy_ufuncs.h"
 
 namespace numlift::frame_eval {
@@ -275,14 +274,6 @@ NumpyArguments bind_arguments(const FunctionEntry& entry, BorrowedRef callable,
 }
 
 Sym call_extern(Tracer& tracer, const NumpyArguments& arguments) {
-  const std::string& path = arguments.entry->path;
-  const bool is_dot = path == "numpy.dot" || path == "numpy.ndarray.dot";
-  if (tracer.in_region() && (is_dot || path == "numpy.matmul" || path == "numpy.linalg.matmul") &&
-      arguments.positional.size() == 2 && arguments.keywords.empty()) {
-    if (Sym made =
-            native_product(tracer, arguments.positional[0], arguments.positional[1], !is_dot))
-      return made;
-  }
   if (!is_none(arguments.get("out"))) {
     throw_break("numpy_argument", fmt::format("{} with out=", arguments.entry->path));
   }

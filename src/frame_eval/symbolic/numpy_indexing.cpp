@@ -4,6 +4,7 @@
 #include "numlift/py/py_error.h"
 #include "symbolic/numpy_calls.h"
 #include "symbolic/numpy_extern.h"
+#include "symbolic/numpy_gather.h"
 
 namespace numlift::frame_eval {
 
@@ -14,7 +15,6 @@ PyObject* object_of(const Sym& value) {
                                          : nullptr;
 }
 
-bool is_ellipsis(const Sym& value) { return object_of(value) == Py_Ellipsis; }
 bool is_new_axis(const Sym& value) { return object_of(value) == Py_None; }
 bool is_bool_object(const Sym& value) {
   PyObject* object = object_of(value);
@@ -34,10 +34,17 @@ bool is_integer_scalar(const Sym& value) {
   return value->kind == SymKind::kScalar &&
          is_integer(static_cast<const ScalarValue&>(*value).type.dtype);
 }
-bool is_basic(const Sym& value) {
+
+}  // namespace
+
+bool is_ellipsis(const Sym& value) { return object_of(value) == Py_Ellipsis; }
+bool is_basic_index(const Sym& value) {
   return is_new_axis(value) || is_ellipsis(value) || is_integer_object(value) || is_slice(value) ||
          value->kind == SymKind::kSize || is_integer_scalar(value);
 }
+bool keeps_axes(const Sym& value) { return is_ellipsis(value) || is_slice(value); }
+
+namespace {
 
 // Whether the result's size depends on the values of this index. Break for what is no index.
 bool is_data_sized(const Sym& value) {
@@ -58,7 +65,7 @@ bool is_data_sized(const Sym& value) {
   if (value->kind == SymKind::kList || value->kind == SymKind::kTuple) {
     bool data_sized = false;
     for (const Sym& item : static_cast<const SequenceValue&>(*value).items) {
-      if (!is_basic(item)) data_sized = is_data_sized(item) || data_sized;
+      if (!is_basic_index(item)) data_sized = is_data_sized(item) || data_sized;
     }
     return data_sized;
   }
@@ -134,7 +141,7 @@ IndexKey parse_index(Tracer& tracer, const Sym& key) {
     parsed.items = {key};
   }
   for (const Sym& item : parsed.items) {
-    if (is_basic(item)) continue;
+    if (is_basic_index(item)) continue;
     parsed.kind = IndexKey::Kind::kAdvanced;
     parsed.data_sized = is_data_sized(item) || parsed.data_sized;
   }
@@ -219,6 +226,9 @@ Sym get_item(Tracer& tracer, const Sym& value, const Sym& key) {
     if (!element) return view;
     return tracer.new_scalar(
         elementwise_scalar(tracer, tracer.read(static_cast<ArrayValue&>(*view))));
+  }
+  if (!parsed.data_sized) {
+    if (Sym gathered = gather_items(tracer, *array, parsed)) return gathered;
   }
   // NumPy gathers the elements inside the program.
   Ref module = checked(PyImport_ImportModule("operator"));

@@ -19,6 +19,10 @@ struct IndexKey {
   bool data_sized = false;  // kMask, kAdvanced: the result's size depends on the values of an index
 };
 IndexKey parse_index(Tracer& tracer, const Sym& key);
+// Parts of an index: what basic indexing takes, and what leaves the axes that they stand for.
+bool is_basic_index(const Sym& value);
+bool keeps_axes(const Sym& value);
+bool is_ellipsis(const Sym& value);
 
 // The elements that a basic index names, of rank 0 for one element. `element`: integers for all
 // axes and nothing else, which gives a scalar and not an array.

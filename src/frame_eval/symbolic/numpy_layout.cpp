@@ -124,7 +124,9 @@ std::vector<SizeExpr> iterator_strides(Tracer& tracer, const OrderOperand& opera
   const size_t offset = rank - operand.dims.size();
   for (size_t k = 0; k < operand.dims.size(); ++k) {
     const SizeExpr dim = tracer.simplify(operand.dims[k]);
-    if (is_one(dim) || tracer.decide_equal(dim, 1, reason)) continue;
+    // Of a size that changes from iteration to iteration, an iteration of size 1 would ask for a
+    // program of its own, to tell strides that nothing reads.
+    if (is_one(dim) || (!tracer.is_run_time(dim) && tracer.decide_equal(dim, 1, reason))) continue;
     SizeExpr stride = tracer.simplify(operand.strides[k]);
     if (tracer.decide_equal(stride, 0, reason)) continue;
     if (tracer.decide_less(stride, 0, reason)) stride = -stride;

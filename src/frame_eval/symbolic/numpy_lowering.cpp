@@ -123,23 +123,32 @@ bool native_reduction(Op op, DType dtype) { return codegen::native_supports(op, 
 
 namespace {
 
+// Of a constant, whatever it is cast to: its value.
+std::optional<double> constant_value(Tracer& tracer, NodeId id) {
+  while (tracer.graph().node(id).op == Op::kCast) id = tracer.graph().node(id).operands[0];
+  const auto* constant = std::get_if<ConstantAttr>(&tracer.graph().node(id).attr);
+  if (constant == nullptr) return std::nullopt;
+  const auto read = [&]<class T>(T value) {
+    std::memcpy(&value, constant->value.bytes.data(), sizeof value);
+    return static_cast<double>(value);
+  };
+  switch (constant->value.dtype) {
+    case DType::kInt64:
+      return read(int64_t{});
+    case DType::kFloat32:
+      return read(float{});
+    case DType::kFloat64:
+      return read(double{});
+    default:
+      return std::nullopt;
+  }
+}
+
 // NumPy's float power loop has shortcuts of its own when one exponent serves all elements (0.5 is a
 // square root, also of -inf and -0.0). True when the exponent is a constant for which it has none.
 bool is_ordinary_exponent(Tracer& tracer, NodeId id) {
-  while (tracer.graph().node(id).op == Op::kCast) id = tracer.graph().node(id).operands[0];
-  const auto* constant = std::get_if<ConstantAttr>(&tracer.graph().node(id).attr);
-  if (constant == nullptr) return false;
-  double value = 0;
-  if (constant->value.dtype == DType::kInt64) {
-    int64_t integer = 0;
-    std::memcpy(&integer, constant->value.bytes.data(), sizeof integer);
-    value = static_cast<double>(integer);
-  } else if (constant->value.dtype == DType::kFloat64) {
-    std::memcpy(&value, constant->value.bytes.data(), sizeof value);
-  } else {
-    return false;
-  }
-  return value != 0.5 && value != 2.0;
+  const auto value = constant_value(tracer, id);
+  return value && *value != 0.5 && *value != 2.0;
 }
 
 bool has_shortcuts(Tracer& tracer, Op op, const std::vector<NodeId>& nodes) {
@@ -151,9 +160,29 @@ bool has_shortcuts(Tracer& tracer, Op op, const std::vector<NodeId>& nodes) {
 
 }  // namespace
 
+namespace {
+
+// A constant small power of real floats as products: as exact as a pow within 4 ULP, and it
+// overflows and vanishes where that does.
+std::optional<NodeId> lower_power(Tracer& tracer, const std::vector<NodeId>& nodes, DType dtype) {
+  const auto value = constant_value(tracer, nodes[1]);
+  if (!is_float(dtype) || dtype == DType::kFloat16 || !value || (*value != 3.0 && *value != 4.0))
+    return std::nullopt;
+  const auto times = [&](NodeId a, NodeId b) {
+    return elementwise(tracer, Op::kMultiply, {a, b}, dtype);
+  };
+  const NodeId square = times(nodes[0], nodes[0]);
+  return times(square, *value == 3.0 ? nodes[0] : square);
+}
+
+}  // namespace
+
 std::optional<NodeId> lower_loop(Tracer& tracer, BorrowedRef ufunc, const std::string& name,
                                  const LoopTypes& loop, std::vector<NodeId> nodes) {
   if (const auto op = native_op(name, loop); op && !has_shortcuts(tracer, *op, nodes)) {
+    if (*op == Op::kPower) {
+      if (const auto product = lower_power(tracer, nodes, loop.outputs[0])) return product;
+    }
     return elementwise(tracer, *op, std::move(nodes), loop.outputs[0]);
   }
   if (name == "absolute" && loop.inputs[0] == DType::kBool) {

@@ -7,7 +7,9 @@
 #include "numlift/numpy_shim/dtypes.h"
 #include "numlift/numpy_shim/numpy.h"
 #include "numlift/py/py_error.h"
+#include "symbolic/numpy_gufuncs.h"
 #include "symbolic/numpy_lowering.h"
+#include "symbolic/numpy_products.h"
 
 namespace numlift::frame_eval {
 
@@ -243,6 +245,13 @@ Sym make_tuple(std::vector<Sym> items) {
   return tuple;
 }
 
+Sym store_result(Tracer& tracer, const UfuncOptions& options, const Sym& result,
+                 const std::string& name) {
+  const Operand value = as_operand(tracer, result, name);
+  return store_out(tracer, options.out, cast_operand(tracer, value, value.type.dtype), name,
+                   options.casting.c_str());
+}
+
 // NumPy runs the ufunc itself inside the program.
 Sym extern_ufunc(Tracer& tracer, BorrowedRef ufunc, std::span<const Sym> operands,
                  const UfuncOptions& options) {
@@ -260,10 +269,19 @@ Sym extern_ufunc(Tracer& tracer, BorrowedRef ufunc, std::span<const Sym> operand
   if (options.casting != "same_kind")
     add("casting", checked(PyUnicode_FromString(options.casting.c_str())));
   const Sym result = tracer.extern_call(ufunc, operands, keywords, "numpy." + name);
-  if (!options.out) return result;
-  const Operand value = as_operand(tracer, result, name);
-  return store_out(tracer, options.out, cast_operand(tracer, value, value.type.dtype), name,
-                   options.casting.c_str());
+  return options.out ? store_result(tracer, options, result, name) : result;
+}
+
+Sym apply_gufunc(Tracer& tracer, BorrowedRef gufunc, std::span<const Sym> operands,
+                 const UfuncOptions& options) {
+  const bool is_plain = !options.where && options.order == 'K' && options.casting == "same_kind" &&
+                        !options.keep_array;
+  Sym made;
+  if (is_plain && !options.dtype && callable_name(gufunc) == "matmul")
+    made = native_product(tracer, operands[0], operands[1]);
+  if (is_plain && !made) made = call_gufunc(tracer, gufunc, operands, options.dtype);
+  if (!made) return extern_ufunc(tracer, gufunc, operands, options);
+  return options.out ? store_result(tracer, options, made, callable_name(gufunc)) : made;
 }
 
 }  // namespace
@@ -277,7 +295,7 @@ Sym apply_ufunc(Tracer& tracer, BorrowedRef ufunc, std::span<const Sym> operand_
                 const UfuncOptions& options) {
   const std::string name = callable_name(ufunc);
   const PyUFuncObject* info = ufunc_info(ufunc);
-  if (info->core_enabled != 0) return extern_ufunc(tracer, ufunc, operand_values, options);
+  if (info->core_enabled != 0) return apply_gufunc(tracer, ufunc, operand_values, options);
   if (info->nout != 1) {
     if (name != "divmod" || options.out || options.where) {
       return extern_ufunc(tracer, ufunc, operand_values, options);

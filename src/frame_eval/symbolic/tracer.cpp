@@ -512,6 +512,8 @@ Sym Tracer::specialize_value(const Sym& value, const std::string& reason) {
     const Node& node = graph_.node(id);
     if (node.type.value_kind == ValueKind::kArray ||
         op_info(node.op).op_class == OpClass::kExtern ||
+        op_info(node.op).op_class == OpClass::kGather ||
+        op_info(node.op).op_class == OpClass::kGufunc ||
         op_info(node.op).op_class == OpClass::kReduction) {
       throw_needed(reason);
     }

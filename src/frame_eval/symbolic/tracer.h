@@ -192,6 +192,8 @@ class Tracer {
     return result;
   }
 
+  bool takes_checks = true;  // whether the graph may have check nodes (its back end knows them)
+
   // ---- where the trace is now
   uint8_t fp_checks = kFpAll;          // from np.errstate; a traced `with np.errstate` changes it
   std::optional<bool> error_on_break;  // of the error_on_graph_break() regions that the trace is in

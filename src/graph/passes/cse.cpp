@@ -38,6 +38,8 @@ bool is_mergeable(const Node& node) {
     case OpClass::kElementwise:
     case OpClass::kView:
     case OpClass::kReduction:
+    case OpClass::kGather:
+    case OpClass::kGufunc:
       return true;
     case OpClass::kLeaf:
       return node.op != Op::kPlaceholder && node.op != Op::kEmpty;

@@ -19,6 +19,9 @@ Graph make_everything() {
   b.graph().size_guards.push_back(
       {SizeGuard::Relation::kLessEqual, k, n, "the slice's \"stop\" is inside", ""});
   b.graph().loops.push_back(NumpyLoopInfo{"gcd.ll->l", nullptr, nullptr});
+  b.graph().loops.push_back(
+      {"matmul.dd->d", nullptr, nullptr, {{{0}, {1}}, {{1}, {2, true}}, {{0}, {2, true}}}});
+  b.graph().loops.push_back({"det.d->d", nullptr, nullptr, {{{0}, {0}}, {}}});
 
   const NodeId x = b.placeholder(DType::kFloat64, {n, m});
   const NodeId y = b.placeholder(DType::kComplex64, {m}, {stride});
@@ -33,6 +36,8 @@ Graph make_everything() {
   const NodeId count = b.size(k * 2 - 1);
   const NodeId row = b.iota({n, m}, 1);
   const NodeId gcd = b.numpy_loop(0, std::vector<NodeId>{row, count}, DType::kInt64);
+  const NodeId product =
+      b.gufunc(1, {x, b.cast(part, DType::kFloat64)}, array_type(DType::kFloat64, {n}));
   const NodeId flat = b.reshape(gcd, {n * m});
   const NodeId fresh = b.empty(DType::kFloat64, {n, m});
   const NodeId filled =
@@ -44,7 +49,8 @@ Graph make_everything() {
   const NodeId i = b.constant(make_scalar(DType::kComplex128, std::complex<double>(0, 1)),
                               ValueKind::kNumpyScalar);
   b.store(b.view(x, IndexMap{{{0, 0, -1}, {0, 1, 0}}}, {m}), wide);
-  for (NodeId id : {sum, flat, b.elementwise(Op::kMultiply, {item, i}), call, sum}) b.output(id);
+  for (NodeId id : {sum, flat, product, b.elementwise(Op::kMultiply, {item, i}), call, sum})
+    b.output(id);
   return b.finish();
 }
 

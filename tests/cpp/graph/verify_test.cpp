@@ -51,6 +51,32 @@ TEST(Verify, AttributesBelongToTheOp) {
             "%5 (reduce_sum): attribute of another op");
 }
 
+TEST(Verify, GatherIndices) {
+  EXPECT_EQ(verdict("%5: f64[4] = gather(%1, %4)\nreturn %5"), "");
+  EXPECT_EQ(verdict("%5: f64[4] = gather(%0, %4)\nreturn %5"),
+            "%5 (gather): not one index an axis of its source");
+  EXPECT_EQ(verdict("%5: f64[4] = gather(%2)\nreturn %5"), "%5 (gather): its source has no axes");
+  EXPECT_EQ(verdict("%5: f64[s1] = gather(%1, %1)\nreturn %5"), "%5 (gather): index 0 is no int64");
+  EXPECT_EQ(verdict("%5: f64[s0] = gather(%1, %4)\nreturn %5"),
+            "%5 (gather): index 0 is neither of rank 0 nor of the result's dims");
+  EXPECT_EQ(verdict("%5: f32[4] = gather(%1, %4)\nreturn %5"),
+            "%5 (gather): its dtype is not its source's");
+}
+
+TEST(Verify, GufuncRanks) {
+  const std::string loop = "loop: \"matmul.dd->d\" (0, 1), (1, 2?) -> (0, 2?)\n";
+  EXPECT_EQ(verdict(loop + "%5: f64[s0] = gufunc(%0, %1) {loop=0}\nreturn %5"), "");
+  EXPECT_EQ(verdict(loop + "%5: f64[3, s0] = gufunc(%0, %1) {loop=0}\nreturn %5"), "");
+  EXPECT_EQ(verdict(loop + "%5: f64[s0, s0] = gufunc(%0, %2) {loop=0}\nreturn %5"),
+            "%5 (gufunc): operand 1 has another rank");
+  EXPECT_EQ(verdict(loop + "%5: f64() = gufunc(%0, %1) {loop=0}\nreturn %5"),
+            "%5 (gufunc): its rank is not the loop's");
+  EXPECT_EQ(verdict(loop + "%5: f64[s0] = gufunc(%0) {loop=0}\nreturn %5"),
+            "%5 (gufunc): its loop has other operands");
+  EXPECT_EQ(verdict(loop + "%5: f64[s0] = gufunc(%0, %1) {loop=1}\nreturn %5"),
+            "%5 (gufunc): no such loop");
+}
+
 TEST(Verify, ElementwiseDims) {
   EXPECT_EQ(verdict("%5: f64[s0, s1] = add(%0, %1)\nreturn %5"),
             "%5 (add): operand 1 is f64[s1], neither of rank 0 nor of the result's dims");

@@ -244,6 +244,10 @@ class GraphEvaluator {
         return memory(node);
       case OpClass::kReduction:
         return reduction(node);
+      case OpClass::kGather:
+        return gather(node);
+      case OpClass::kGufunc:
+        return gufunc(node);
       case OpClass::kExtern:
         throw std::logic_error("extern calls are not evaluated");
       case OpClass::kControl:
@@ -285,6 +289,46 @@ class GraphEvaluator {
       loop.function(addresses.data(), &count, steps.data(), loop.data);
       meet(node, watch.seen());
     });
+    return to;
+  }
+
+  EvalArray gather(const Node& node) {
+    EvalArray to = fresh(node);
+    for_each_index(to.dims, [&](auto index) {
+      std::vector<int64_t> place;
+      for (size_t i = 1; i < node.operands.size(); ++i) {
+        const auto where = at(operand(node, i), index);
+        place.push_back(operand(node, i).get<int64_t>({where.begin(), where.end()}));
+      }
+      to.store(index, operand(node, 0).load(place));
+    });
+    return to;
+  }
+
+  // The loop on the operands as they lie in memory, whatever their strides are.
+  EvalArray gufunc(const Node& node) {
+    const NumpyLoopInfo& loop = graph_.loops[attr_of<LoopAttr>(node).loop];
+    EvalArray to = fresh(node);
+    std::vector<char*> addresses;
+    std::vector<int64_t> dims{1}, steps, core_strides;
+    for (size_t i = 0; i < loop.core.size(); ++i) {
+      const EvalArray& array = i < node.operands.size() ? operand(node, i) : to;
+      addresses.push_back(array.address(std::vector<int64_t>(array.dims.size(), 0)));
+      size_t axis = 0;
+      const bool has_batch = array.dims.size() > static_cast<size_t>(present_axes(loop.core[i]));
+      steps.push_back(has_batch ? array.strides[axis] : 0);
+      if (has_batch) dims[0] = array.dims[axis++];
+      for (const CoreAxis& core : loop.core[i]) {
+        const auto number = static_cast<size_t>(core.number) + 1;
+        if (dims.size() <= number) dims.resize(number + 1, 1);
+        core_strides.push_back(core.is_absent ? 0 : array.strides[axis]);
+        if (!core.is_absent) dims[number] = array.dims[axis++];
+      }
+    }
+    steps.insert(steps.end(), core_strides.begin(), core_strides.end());
+    const WatchConditions watch;
+    loop.function(addresses.data(), dims.data(), steps.data(), loop.data);
+    meet(node, watch.seen());
     return to;
   }
 

@@ -165,9 +165,7 @@ TEST(ProgramRun, NumpysLoopsReportTheirConditions) {
     const BufferId x = b.buffer(kF64), y = b.buffer(kF64), out = b.buffer(kF64);
     b.program.graph.loops.push_back({"divide.dd->d", numpy_divide, nullptr});
     NumpyLoopStep step;
-    step.operands = {x, y};
-    step.operand_steps = {8, 0};
-    step.result = out;
+    step.arguments = {{x, 0, 8, {}}, {y, 0, 0, {}}, {out, 0, 8, {}}};
     step.count = symbol(0);
     step.fp_checks = checks;
     b.program.steps.push_back(step);
@@ -178,6 +176,38 @@ TEST(ProgramRun, NumpysLoopsReportTheirConditions) {
     d[0] = 0;
     EXPECT_EQ(runner.run({a.data(), d.data(), result.data()}, {3}), checks == kFpAll ? 1 : 0);
   }
+}
+
+void numpy_matmul(char** args, const int64_t* dims, const int64_t* steps, void*) {
+  const auto element = [&](int argument, int64_t turn, int64_t row, int64_t column) -> double& {
+    const int64_t* core = steps + 3 + 2 * argument;
+    return *reinterpret_cast<double*>(args[argument] + turn * steps[argument] + row * core[0] +
+                                      column * core[1]);
+  };
+  for (int64_t turn = 0; turn < dims[0]; ++turn)
+    for (int64_t i = 0; i < dims[1]; ++i)
+      for (int64_t j = 0; j < dims[3]; ++j) {
+        element(2, turn, i, j) = 0;
+        for (int64_t k = 0; k < dims[2]; ++k)
+          element(2, turn, i, j) += element(0, turn, i, k) * element(1, turn, k, j);
+      }
+}
+
+TEST(ProgramRun, GufuncsGetSizesAndStrides) {
+  NestBuilder b;
+  const BufferId x = b.buffer(kF64), y = b.buffer(kF64), out = b.buffer(kF64);
+  b.program.graph.loops.push_back({"matmul.dd->d", numpy_matmul, nullptr});
+  NumpyLoopStep step;
+  // Two products of 2 x 3 matrices with the first column of one 3 x 2 matrix.
+  step.arguments = {{x, 8, 48, {24, 8}}, {y, 0, 0, {16, 0}}, {out, 0, symbol(1), {8, 0}}};
+  step.count = symbol(0);
+  step.core_dims = {2, symbol(1) - 13, 1};
+  b.program.steps.push_back(step);
+  Runner runner(b.program);
+  std::vector<double> a{-1, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, c{1, 0, 10, 0, 100, 0},
+      result(4);
+  ASSERT_EQ(runner.run({a.data(), c.data(), result.data()}, {2, 16}), 0);
+  EXPECT_EQ(result, (std::vector<double>{321, 654, 987, 1320}));
 }
 
 TEST(ProgramRun, LeavesTheFloatingPointFlagsAlone) {

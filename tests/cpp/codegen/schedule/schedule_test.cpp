@@ -134,12 +134,13 @@ TEST_F(ScheduleTest, NumpyLoopGetsWholeContiguousBuffers) {
   b.output(loop);
   const Program program = run();
   const NumpyLoopStep& step = *steps_of<NumpyLoopStep>(program).at(0);
-  EXPECT_EQ(step.operand_steps, (std::vector<int64_t>{8, 0}));
+  EXPECT_EQ(step.arguments.at(0).step, 8);
+  EXPECT_EQ(step.arguments.at(1).step, 0);
   EXPECT_EQ(step.count, rows_ * columns_);
-  const Buffer& operand = buffer_of(program, step.operands[0]);
+  const Buffer& operand = buffer_of(program, step.arguments[0].buffer);
   EXPECT_EQ(operand.kind, Buffer::Kind::kTemp);
   EXPECT_EQ(operand.strides, (std::vector<SizeExpr>{rows_ * 8, 8}));
-  EXPECT_EQ(buffer_of(program, step.operands[1]).kind, Buffer::Kind::kTemp);
+  EXPECT_EQ(buffer_of(program, step.arguments[1].buffer).kind, Buffer::Kind::kTemp);
   // The result is in C order; the caller gets the order that NumPy would give.
   const Buffer& result = buffer_of(program, program.outputs[0].buffer);
   EXPECT_EQ(result.kind, Buffer::Kind::kArray);
@@ -151,8 +152,45 @@ TEST_F(ScheduleTest, NumpyLoopReadsContiguousInputInPlace) {
   b.output(b.numpy_loop(0, std::vector<NodeId>{x, x}, DType::kFloat64));
   const Program program = run();
   ASSERT_EQ(program.steps.size(), 1u);
-  EXPECT_EQ(buffer_of(program, steps_of<NumpyLoopStep>(program)[0]->operands[0]).kind,
+  EXPECT_EQ(buffer_of(program, steps_of<NumpyLoopStep>(program)[0]->arguments[0].buffer).kind,
             Buffer::Kind::kInput);
+}
+
+// A matrix product: (0, 1), (1, 2) -> (0, 2).
+NumpyLoopInfo product_loop() {
+  return {"matmul.dd->d", nullptr, nullptr, {{{0}, {1}}, {{1}, {2}}, {{0}, {2}}}};
+}
+
+TEST_F(ScheduleTest, GufuncReadsViewsInPlace) {
+  b.graph().loops.push_back(product_loop());
+  const NodeId part = b.slice(x, 1, 2, 1, 3);
+  const NodeId turned = b.transpose(part, std::vector<int>{1, 0});
+  b.output(b.gufunc(0, {part, turned}, array_type(DType::kFloat64, {rows_, rows_})));
+  const Program program = run();
+  ASSERT_EQ(program.steps.size(), 1u);
+  const NumpyLoopStep& step = *steps_of<NumpyLoopStep>(program)[0];
+  EXPECT_EQ(step.count, 1);
+  EXPECT_EQ(step.core_dims, (std::vector<SizeExpr>{rows_, 3, rows_}));
+  EXPECT_EQ(step.arguments[0].offset, 16);
+  EXPECT_EQ(step.arguments[0].core_strides, (std::vector<SizeExpr>{columns_ * 8, 8}));
+  EXPECT_EQ(step.arguments[1].core_strides, (std::vector<SizeExpr>{8, columns_ * 8}));
+  EXPECT_EQ(step.arguments[2].core_strides, (std::vector<SizeExpr>{rows_ * 8, 8}));
+  EXPECT_EQ(buffer_of(program, step.arguments[1].buffer).kind, Buffer::Kind::kInput);
+}
+
+TEST_F(ScheduleTest, GufuncGetsCopiesOfWhatBlasCannotRead) {
+  b.graph().loops.push_back(product_loop());
+  const NodeId gaps = b.slice(x, 1, 0, 2, 3);
+  const NodeId computed = b.transpose(add_one(gaps), std::vector<int>{1, 0});
+  b.output(b.gufunc(0, {gaps, computed}, array_type(DType::kFloat64, {rows_, rows_})));
+  const Program program = run();
+  const NumpyLoopStep& step = *steps_of<NumpyLoopStep>(program).at(0);
+  for (size_t i : {0, 1}) {
+    const NumpyLoopStep::Argument& argument = step.arguments[i];
+    EXPECT_EQ(buffer_of(program, argument.buffer).kind, Buffer::Kind::kTemp);
+    EXPECT_EQ(argument.core_strides[i], 24);
+    EXPECT_EQ(argument.core_strides[1 - i], 8);
+  }
 }
 
 TEST_F(ScheduleTest, SameNodeReturnedTwiceIsOneArray) {
