@@ -227,7 +227,7 @@ Sym get_item(Tracer& tracer, const Sym& value, const Sym& key) {
     return tracer.new_scalar(
         elementwise_scalar(tracer, tracer.read(static_cast<ArrayValue&>(*view))));
   }
-  if (!parsed.data_sized) {
+  if (!parsed.data_sized && !tracer.leaves_calls) {
     if (Sym gathered = gather_items(tracer, *array, parsed)) return gathered;
   }
   // NumPy gathers the elements inside the program.

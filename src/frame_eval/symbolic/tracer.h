@@ -196,6 +196,9 @@ class Tracer {
 
   // ---- where the trace is now
   uint8_t fp_checks = kFpAll;          // from np.errstate; a traced `with np.errstate` changes it
+  // Products, linear algebra and reads through arrays stay NumPy's calls: transforms have rules for
+  // these.
+  bool leaves_calls = false;
   std::optional<bool> error_on_break;  // of the error_on_graph_break() regions that the trace is in
   void set_location(const std::string& file, const std::string& function, int line);
   std::string location_text() const;

@@ -16,11 +16,13 @@ Transforms::Transforms(Interpreter& interpreter)
     : interpreter_(interpreter),
       tracer_(interpreter.tracer),
       regions_(std::exchange(interpreter.regions, nullptr)),
-      fp_checks_(std::exchange(interpreter.tracer.fp_checks, uint8_t{kFpNone})) {}
+      fp_checks_(std::exchange(interpreter.tracer.fp_checks, uint8_t{kFpNone})),
+      leaves_calls_(std::exchange(interpreter.tracer.leaves_calls, true)) {}
 
 Transforms::~Transforms() {
   interpreter_.regions = regions_;
   tracer_.fp_checks = fp_checks_;
+  tracer_.leaves_calls = leaves_calls_;
 }
 
 // ---------------------------------------------------------------- values and nodes

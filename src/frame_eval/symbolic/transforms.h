@@ -61,6 +61,7 @@ class Transforms : public ExternRules {
   Tracer& tracer_;
   class Regions* regions_;
   uint8_t fp_checks_;
+  bool leaves_calls_;
 };
 
 }  // namespace numlift::frame_eval

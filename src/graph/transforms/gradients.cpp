@@ -120,6 +120,11 @@ constinit const GradientRule reduce_extreme{extreme_gradient, {}};
 constinit const GradientRule call{extern_gradient, {}};
 constinit const GradientRule call_item{[](Reverse&, NodeId) {}, {}};  // the call's rule reads it
 constinit const GradientRule leaf{[](Reverse&, NodeId) {}, {}};
+// Inside transforms these are calls, which have rules.
+constinit const GradientRule gather{
+    nullptr, "reads through integer arrays made outside the function have no gradient rule"};
+constinit const GradientRule gufunc{
+    nullptr, "products and linear algebra made outside the function have no gradient rule"};
 constinit const GradientRule region{
     nullptr, "loops and branches that the program runs itself are not differentiated yet"};
 

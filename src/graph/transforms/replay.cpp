@@ -347,6 +347,11 @@ constinit const BatchingRule store{batch_store, {}};
 constinit const BatchingRule call{batch_call, {}};
 constinit const BatchingRule call_item{[](Replay&, NodeId) {}, {}};  // the call's rule sets it
 constinit const BatchingRule check{[](Replay&, NodeId) {}, {}};      // see replace_checks()
+// Inside transforms these are calls, which have rules.
+constinit const BatchingRule gather{
+    nullptr, "reads through integer arrays made outside the function have no batching rule"};
+constinit const BatchingRule gufunc{
+    nullptr, "products and linear algebra made outside the function have no batching rule"};
 constinit const BatchingRule region{
     nullptr, "loops and branches that the program runs itself are not batched yet"};
 
