@@ -9,7 +9,7 @@ import numpy as np
 from numlift import _core
 
 from . import check
-from .cases import FAMILIES
+from .cases import FAMILIES, OF_UNKNOWN_SIZE
 
 CHECKS = {
     "vjp": lambda family, f, args: check.check_value_and_vjp(f, args),
@@ -28,6 +28,8 @@ def main():
             if words and not any(word in name for word in words):
                 continue
             for kind, run in CHECKS.items():
+                if kind == "second" and name in OF_UNKNOWN_SIZE:
+                    continue
                 try:
                     with warnings.catch_warnings(), np.errstate(all="ignore"):
                         warnings.simplefilter("ignore")

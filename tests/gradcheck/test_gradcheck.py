@@ -22,11 +22,12 @@ def test_case(name, function, args):
     check.check_value_and_vjp(function, args)
     check.check_jvp(function, args)
     check.check_vmap(function, args, exact=False)
-    check.check_second_order(function, args)
+    if name.split(": ")[1] not in cases.OF_UNKNOWN_SIZE:
+        check.check_second_order(function, args)
 
 
 def test_an_op_without_a_rule_says_why():
     for one in _core.op_rules():
         assert "pending" not in (one["gradient"], one["batching"])
     reasons = {one["no_gradient"] for one in _core.op_rules()} - {""}
-    assert len(reasons) == 2 and all(len(reason) > 20 for reason in reasons)
+    assert len(reasons) == 4 and all(len(reason) > 20 for reason in reasons)

@@ -29,7 +29,8 @@ enum class Mark : uint8_t {
 
 struct MarkEntry {
   Mark mark = Mark::kDisabled;
-  // kAllowed, kStoodFor: what is called in its place. kDisabled: not null when what it calls is compiled.
+  // kAllowed, kStoodFor: what is called in its place. kDisabled: not null when what it calls is
+  // compiled.
   Ref target;
   std::string text;  // for messages
 };

@@ -41,14 +41,15 @@ class Transformed:
 def _apply(transformed, /, *args, **kwargs):
     entry = _entry_of(transformed)
     try:
-        return entry(transformed, *args, **kwargs)
+        with np.errstate(all="ignore"):
+            return entry(transformed, *args, **kwargs)
     except Restarted:
         pass
     except Unsupported as error:
         if error.category == "recompile_limit":
             # So many kinds of arguments: the oldest programs go.
             _entries.pop(_key_of(transformed), None)
-            return _entry_of(transformed)(transformed, *args, **kwargs)
+            return _apply(transformed, *args, **kwargs)
         if error.category != "would_raise":
             raise
         _raise_as_plain(transformed, args, kwargs)
@@ -100,7 +101,7 @@ def _once_more(transformed, args, kwargs):
     from ..hatches import set_stance
 
     _raise_as_plain(transformed, args, kwargs)
-    with set_stance("default"):
+    with set_stance("default"), np.errstate(all="ignore"):
         try:
             return _new_entry()(transformed, *args, **kwargs)
         except Restarted:
@@ -202,8 +203,12 @@ def _plain_vjp(fun, primals, has_aux):
     _check("vjp", fun)
     leaves = []
     structure = trees.flatten(primals, leaves)
-    kept = trees.unflatten(structure, [np.copy(x) if isinstance(x, np.ndarray) else x for x in leaves])
-    result = Transformed(fun, "value")(*kept)
+
+    def copies():
+        return trees.unflatten(structure, [np.copy(x) if isinstance(x, np.ndarray) else x for x in leaves])
+
+    kept = copies()
+    result = Transformed(fun, "value")(*copies())
     if has_aux and (type(result) is not tuple or len(result) != 2):
         raise TypeError("numlift.vjp with has_aux=True: the function gives no pair (result, auxiliary data)")
     pull = functools.partial(Transformed(fun, "pullback", 0, has_aux), kept)

@@ -7,7 +7,7 @@ code.
 
 import numpy as np
 
-from .primitives import place
+from .primitives import place, sum_from_end
 
 BATCHES = {}
 
@@ -15,7 +15,7 @@ BATCHES = {}
 def _rule(*names):
     def add(rule):
         for name in names:
-            BATCHES[name] = rule
+            BATCHES[name] = BATCHES[name.replace("numpy.ndarray", "ndarray")] = rule
         return rule
 
     return add
@@ -98,7 +98,7 @@ def _along(function):
 
 
 for _name in ("cumsum", "cumprod"):
-    BATCHES["numpy." + _name] = BATCHES["numpy.ndarray." + _name] = _along(getattr(np, _name))
+    _rule("numpy." + _name, "numpy.ndarray." + _name)(_along(getattr(np, _name)))
 
 
 def _sorting(function):
@@ -197,6 +197,13 @@ def take(batched, a, indices, /, axis=None, **others):
     if not of_indices:
         return np.take(a, indices, axis=axis if axis < 0 else axis + 1)
     return a[_numbers(a.shape[0], indices), indices] if of_a else np.take(a, indices, axis=0)
+
+
+@_rule("numlift.sum_from_end")
+def summed_from_end(batched, like, values, axis, /):
+    if axis is None or not batched[0] or not batched[1]:
+        return NotImplemented
+    return sum_from_end(like, values, axis if axis < 0 else axis + 1)
 
 
 @_rule("numpy.take_along_axis")

@@ -34,6 +34,18 @@ def winning(like, key):
     return np.asarray(places[key] == numbers)
 
 
-for _fn in (place, place_along, winning):
+def sum_from_end(like, values, axis):
+    """Along the axis: the sum of each element and those behind it, in the shape of `like`."""
+    along = 0 if axis is None else axis
+    return np.flip(np.cumsum(np.flip(values, along), axis=along), along).reshape(like.shape).copy()
+
+
+def unpadded(like, values, width):
+    """What np.pad(like, width) takes from `like`."""
+    before = np.broadcast_to(np.asarray(width), (like.ndim, 2))[:, 0]
+    return values[tuple(slice(b, b + size) for b, size in zip(before, like.shape))].copy()
+
+
+for _fn in (place, place_along, sum_from_end, unpadded, winning):
     _core.set_mark(_fn, "allowed", None, "numlift." + _fn.__name__)
 del _fn

@@ -7,7 +7,7 @@ traced like the user's code, so they may be differentiated themselves.
 
 import numpy as np
 
-from .primitives import place, place_along, winning
+from .primitives import place, place_along, sum_from_end, unpadded, winning
 
 GRADIENTS = {}
 
@@ -15,7 +15,7 @@ GRADIENTS = {}
 def _rule(*names):
     def add(rule):
         for name in names:
-            GRADIENTS[name] = rule
+            GRADIENTS[name] = GRADIENTS[name.replace("numpy.ndarray", "ndarray")] = rule
         return rule
 
     return add
@@ -166,9 +166,9 @@ def einsum(g, result, subscripts, /, *operands, optimize=False):
         found = "".join([c for c in own if c in known])
         rest = [operands[i] for i in range(len(operands)) if i != k]
         part = np.einsum(",".join([target] + others) + "->" + found, g, *rest)
-        index = tuple([slice(None) if c in known else None for c in own])
         if len(found) != len(own):
-            part = np.broadcast_to(part[index], operand.shape)
+            index = tuple([slice(None) if c in known else None for c in own])
+            part = np.broadcast_to(part[index] if found else part, operand.shape)
         gradients.append(part)
     return (None, *gradients)
 
@@ -182,20 +182,26 @@ def convolve(g, result, a, v, /, mode="full"):
     return NotImplemented
 
 
+@_rule("numpy.correlate")
+def correlate(g, result, a, v, /, mode="valid"):
+    if np.iscomplexobj(a) or np.iscomplexobj(v) or mode != "valid" or a.size < v.size:
+        return NotImplemented
+    return np.convolve(g, v), np.correlate(a, g)
+
+
 # ---------------------------------------------------------------- along axes
-
-
-def _sum_from_end(g, axis):
-    return np.flip(np.cumsum(np.flip(g, axis), axis=axis), axis)
 
 
 @_rule("numpy.cumsum", "numpy.ndarray.cumsum", "numpy.cumulative_sum")
 def cumsum(g, result, a, /, axis=None, dtype=None, include_initial=False):
     if include_initial:
         return NotImplemented
-    if axis is None:
-        return (_sum_from_end(g, 0).reshape(np.shape(a)),)
-    return (_sum_from_end(g, axis),)
+    return (sum_from_end(a, g, axis),)
+
+
+@_rule("numlift.sum_from_end")
+def summed_from_end(g, result, like, values, axis, /):
+    return None, np.cumsum(g, axis=axis), None
 
 
 @_rule("numpy.cumprod", "numpy.ndarray.cumprod", "numpy.cumulative_prod")
@@ -203,9 +209,7 @@ def cumprod(g, result, a, /, axis=None, dtype=None, include_initial=False):
     """Not a number where an element is 0."""
     if include_initial:
         return NotImplemented
-    if axis is None:
-        return (_sum_from_end(g * result, 0).reshape(np.shape(a)) / a,)
-    return (_sum_from_end(g * result, axis) / a,)
+    return (sum_from_end(a, g * result, axis) / a,)
 
 
 def _sorted(g, a, axis):
@@ -276,14 +280,12 @@ def nansum(g, result, a, /, axis=None, dtype=None, keepdims=False):
 def pad(g, result, a, width, /, mode="constant", constant_values=0):
     if mode != "constant" or type(constant_values) not in (int, float):
         return NotImplemented
-    if isinstance(width, int):
-        width = [(width, width)] * a.ndim
-    elif isinstance(width[0], int):
-        width = [tuple(width)] * a.ndim
-    elif len(width) == 1:
-        width = list(width) * a.ndim
-    index = [slice(before, before + size) for (before, _), size in zip(width, a.shape)]
-    return g[tuple(index)], None, None
+    return unpadded(a, g, width), None
+
+
+@_rule("numlift.unpadded")
+def unpadded_again(g, result, like, values, width, /):
+    return None, np.pad(g, width), None
 
 
 @_rule("numpy.trace", "numpy.ndarray.trace", "numpy.linalg.trace")
@@ -310,9 +312,13 @@ def inv(g, result, a, /):
     return (-np.matmul(np.matmul(turned, g), turned),)
 
 
+def _of_matrices(value):
+    return value if np.ndim(value) == 0 else value[..., None, None]
+
+
 @_rule("numpy.linalg.det")
 def det(g, result, a, /):
-    return ((g * result)[..., None, None] * _transposed(np.linalg.inv(a)),)
+    return (_of_matrices(g * result) * _transposed(np.linalg.inv(a)),)
 
 
 @_rule("numpy.linalg.slogdet")
@@ -321,7 +327,7 @@ def slogdet(g, result, a, /):
         return NotImplemented
     if g[1] is None:
         return (None,)
-    return (g[1][..., None, None] * _transposed(np.linalg.inv(a)),)
+    return (_of_matrices(g[1]) * _transposed(np.linalg.inv(a)),)
 
 
 @_rule("numpy.linalg.cholesky")

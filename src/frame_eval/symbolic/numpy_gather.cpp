@@ -129,7 +129,7 @@ Sym indexed(Tracer& tracer, const Gather& what) {
 }  // namespace
 
 Sym gather_items(Tracer& tracer, const ArrayValue& array, const IndexKey& key) {
-  if (!tracer.takes_checks || tracer.in_transform) return nullptr;
+  if (!tracer.takes_checks || tracer.leaves_calls) return nullptr;
   // The slices first, with all of the axes that the arrays index.
   IndexKey basic;
   std::vector<size_t> places;
@@ -166,7 +166,7 @@ Sym gather_items(Tracer& tracer, const ArrayValue& array, const IndexKey& key) {
 Sym call_take(Tracer& tracer, const NumpyArguments& arguments) {
   const ArrayValue* array = as_array(arguments.get("a"));
   const Sym axis_argument = arguments.get("axis");
-  if (!tracer.takes_checks || tracer.in_transform || array == nullptr || array->type.rank() == 0 ||
+  if (!tracer.takes_checks || tracer.leaves_calls || array == nullptr || array->type.rank() == 0 ||
       !is_none(arguments.get("out")) || arguments.get("mode") != nullptr ||
       (is_none(axis_argument) && array->type.rank() != 1))
     return call_extern(tracer, arguments);

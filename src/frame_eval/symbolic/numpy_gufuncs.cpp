@@ -74,7 +74,7 @@ std::vector<int> core_ranks(const PyUFuncObject* gufunc, std::span<const Operand
 
 Sym call_gufunc(Tracer& tracer, BorrowedRef gufunc, std::span<const Sym> values,
                 std::optional<DType> dtype) {
-  if (tracer.in_transform) return nullptr;
+  if (tracer.leaves_calls) return nullptr;
   const auto* info = reinterpret_cast<const PyUFuncObject*>(gufunc.get());
   std::vector<Operand> operands;
   std::vector<OperandType> types;

@@ -88,7 +88,7 @@ Sym call_norm(Tracer& tracer, const NumpyArguments& arguments) {
       (array->type.dtype == DType::kFloat64 || array->type.dtype == DType::kFloat32) &&
       is_none(arguments.get("ord")) && is_none(arguments.get("axis")) &&
       arguments.get("keepdims") == nullptr;
-  if (!is_plain || tracer.in_transform) return call_extern(tracer, arguments);
+  if (!is_plain || tracer.leaves_calls) return call_extern(tracer, arguments);
   const DType dtype = array->type.dtype;
   const NodeId x = tracer.read(*array);
   const NodeId squares = elementwise(tracer, Op::kMultiply, {x, x}, dtype);

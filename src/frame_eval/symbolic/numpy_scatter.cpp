@@ -167,7 +167,7 @@ bool is_whole_slice(const Sym& item) {
 // ---------------------------------------------------------------- masks
 
 Sym gather_by_mask(Tracer& tracer, const ArrayValue& array, const ArrayValue& mask) {
-  if (!tracer.in_region() || !mask_fits(tracer, array, mask)) return nullptr;
+  if (!tracer.may_add_regions() || !mask_fits(tracer, array, mask)) return nullptr;
   const Quietly quietly(tracer);
   return gather_masked(tracer, tracer.read(array), tracer.read(mask));
 }
@@ -182,7 +182,7 @@ Sym places_of_mask(Tracer& tracer, NodeId mask) {
 bool scatter_by_mask(Tracer& tracer, ArrayValue& array, const ArrayValue& mask,
                      const Operand& value) {
   const int rank = array.type.rank() - mask.type.rank() + 1;
-  if (!tracer.in_region() || value.rank() != rank || !mask_fits(tracer, array, mask)) return false;
+  if (!tracer.may_add_regions() || value.rank() != rank || !mask_fits(tracer, array, mask)) return false;
   const NodeId given = assigned_node(tracer, value, array.type.dtype);
   const Quietly quietly(tracer);
   std::vector<SizeExpr> rest = dims_of(tracer, array);
@@ -213,7 +213,7 @@ bool scatter_by_mask(Tracer& tracer, ArrayValue& array, const ArrayValue& mask,
 
 std::optional<IndexedPlaces> indexed_places(Tracer& tracer, const ArrayValue& array,
                                             const IndexKey& key) {
-  if (!tracer.in_region() || key.kind != IndexKey::Kind::kAdvanced || key.data_sized)
+  if (!tracer.may_add_regions() || key.kind != IndexKey::Kind::kAdvanced || key.data_sized)
     return std::nullopt;
   size_t count = key.items.size();
   while (count > 0 && is_whole_slice(key.items[count - 1])) --count;
@@ -300,7 +300,7 @@ bool update_at(Tracer& tracer, const std::string& ufunc, std::span<const Sym> ar
                                                             {"minimum", Op::kMinimum}};
   const auto update = std::find_if(std::begin(kUpdates), std::end(kUpdates),
                                    [&](const auto& one) { return ufunc == one.first; });
-  if (!tracer.in_region() || update == std::end(kUpdates) || args.size() != 3) return false;
+  if (!tracer.may_add_regions() || update == std::end(kUpdates) || args.size() != 3) return false;
   ArrayValue* array = as_array(args[0]);
   const auto value = find_operand(tracer, args[2]);
   if (array == nullptr || !array->writeable || !value) return false;
@@ -320,7 +320,7 @@ bool update_at(Tracer& tracer, const std::string& ufunc, std::span<const Sym> ar
 
 Sym call_flatnonzero(Tracer& tracer, const NumpyArguments& arguments) {
   const ArrayValue* array = as_array(arguments.get("a"));
-  if (!tracer.in_region() || array == nullptr || array->type.rank() != 1)
+  if (!tracer.may_add_regions() || array == nullptr || array->type.rank() != 1)
     return call_extern_unknown(tracer, arguments);
   NodeId mask = tracer.read(*array);
   if (array->type.dtype != DType::kBool) {

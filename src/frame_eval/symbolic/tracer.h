@@ -205,13 +205,17 @@ class Tracer {
   }
 
   bool takes_checks = true;  // whether the graph may have check nodes (its back end knows them)
-  bool in_transform = false;  // what NumPy computes stays a call, which has rules of its own
   // Whether the program may draw from random generators: its back end puts their states back.
   bool may_draw() const { return may_draw_; }
   void set_may_draw(bool may) { may_draw_ = may; }
 
   // ---- where the trace is now
   uint8_t fp_checks = kFpAll;          // from np.errstate; a traced `with np.errstate` changes it
+  // Products, linear algebra and reads through arrays stay NumPy's calls: transforms have rules for
+  // these.
+  bool leaves_calls = false;
+  // Whether the code of an operation may be loops and branches of the program.
+  bool may_add_regions() const { return in_region() && !leaves_calls; }
   std::optional<bool> error_on_break;  // of the error_on_graph_break() regions that the trace is in
   void set_location(const std::string& file, const std::string& function, int line);
   std::string location_text() const;

@@ -17,12 +17,12 @@ Transforms::Transforms(Interpreter& interpreter)
       tracer_(interpreter.tracer),
       regions_(std::exchange(interpreter.regions, nullptr)),
       fp_checks_(std::exchange(interpreter.tracer.fp_checks, uint8_t{kFpNone})),
-      in_transform_(std::exchange(interpreter.tracer.in_transform, true)) {}
+      leaves_calls_(std::exchange(interpreter.tracer.leaves_calls, true)) {}
 
 Transforms::~Transforms() {
   interpreter_.regions = regions_;
   tracer_.fp_checks = fp_checks_;
-  tracer_.in_transform = in_transform_;
+  tracer_.leaves_calls = leaves_calls_;
 }
 
 // ---------------------------------------------------------------- values and nodes
@@ -53,15 +53,31 @@ Sym Transforms::result(NodeId node) {
 NodeId Transforms::conform(NodeId node, const Type& like, const std::string& what) {
   const Type type = tracer_.type_of(node);
   bool fits = type.rank() == like.rank();
+  bool is_checked = false;
   for (size_t axis = 0; fits && axis < like.dims.size(); ++axis) {
-    fits =
-        tracer_.decide_equal(type.dims[axis], like.dims[axis], "a cotangent has its value's size");
+    const SizeExpr own = tracer_.simplify(type.dims[axis]),
+                   other = tracer_.simplify(like.dims[axis]);
+    if (own == other) continue;
+    if (tracer_.depends_on_extern(own) || tracer_.depends_on_extern(other)) {
+      // Only the run knows: it goes on where they are equal.
+      const NodeId sizes[] = {tracer_.size_node(own), tracer_.size_node(other)};
+      require(tracer_, elementwise(tracer_, Op::kEqual, {sizes[0], sizes[1]}, DType::kBool));
+      is_checked = true;
+    } else {
+      fits = tracer_.decide_equal(own, other, "a cotangent has its value's size");
+    }
   }
   if (!fits) {
     throw_break("transform_value", fmt::format("{} has {} dimensions of other sizes than the value",
                                                what, type.rank()));
   }
   settle_sizes();
+  if (is_checked) {
+    IndexMap same;
+    for (int axis = 0; axis < type.rank(); ++axis) same.axes.push_back({0, 1, axis});
+    node = tracer_.append(Op::kView, {node}, ViewAttr{std::move(same)},
+                          array_type(type.dtype, like.dims));
+  }
   if (type.dtype == like.dtype) return node;
   if (is_complex(type.dtype) && !is_complex(like.dtype)) {
     const Type part =
@@ -117,8 +133,14 @@ const std::string& Transforms::name_of(NodeId call) const {
 
 // The node itself as a value: not to be stored to.
 Sym Transforms::value_of(NodeId id) const {
+  if (tracer_.type_of(id).value_kind != ValueKind::kArray) return tracer_.new_scalar(id);
+  // A call takes memory: what only repeats a number becomes some.
+  if (const NodeId buffer = tracer_.graph().buffer_of(id);
+      tracer_.type_of(buffer).value_kind != ValueKind::kArray) {
+    const Type type = tracer_.type_of(id);
+    id = tracer_.append(Op::kCopy, {id}, NoAttr{}, type);
+  }
   const Node& node = tracer_.graph().node(id);
-  if (node.type.value_kind != ValueKind::kArray) return tracer_.new_scalar(id);
   auto array = std::make_shared<ArrayValue>();
   array->storage = std::make_shared<Storage>();
   array->storage->current = id;
@@ -177,11 +199,12 @@ Sym Transforms::structure(NodeId call, const std::vector<std::pair<std::vector<i
 
 void Transforms::take_parts(const ExternRecipe& recipe, uint32_t index, const Sym& value,
                             const Node& call, std::vector<NodeId>* parts) {
-  if (is_object(value, Py_None)) return;
   const RecipeNode& node = recipe.nodes[index];
+  if (is_object(value, Py_None) || node.kind == RecipeNode::Kind::kConstant) return;
   if (node.kind == RecipeNode::Kind::kOutput) {
     const Type like = tracer_.type_of(call.operands[node.index]);
     const NodeId part = node_of(value, "a cotangent");
+    if (tracer_.graph().node(part).op == Op::kExternItem) promise_dims(part, like.dims);
     (*parts)[node.index] = conform(part, like, "a cotangent");
     return;
   }
@@ -229,6 +252,7 @@ std::vector<NodeId> Transforms::pull_back(NodeId call, std::span<const NodeId> i
     }
   }
   std::vector<NodeId> parts(node.operands.size(), kNoNode);
+  const auto first = static_cast<uint32_t>(tracer_.graph().size());
   Sym made;
   try {
     made = call_python_function(interpreter_, interpreter_.object(rule), std::move(arguments));
@@ -250,7 +274,29 @@ std::vector<NodeId> Transforms::pull_back(NodeId call, std::span<const NodeId> i
     }
   }
   settle_sizes();
+  for (size_t i = 0; i < parts.size(); ++i) {
+    if (!wanted[i]) parts[i] = kNoNode;
+  }
+  drop_unused(first, parts);
   return parts;
+}
+
+// Calls of a rule that only serve operands whose cotangents nobody wants.
+void Transforms::drop_unused(uint32_t first, const std::vector<NodeId>& parts) {
+  const Graph& graph = tracer_.graph();
+  const auto last = static_cast<uint32_t>(graph.size());
+  std::vector<bool> used(last, false);
+  for (NodeId part : parts) {
+    if (part != kNoNode) used[index_of(part)] = true;
+  }
+  for (uint32_t i = last; i-- > first;) {
+    const Node& node = graph.node(NodeId{i});
+    if (!used[i] && op_info(node.op).op_class != OpClass::kControl) continue;
+    for (NodeId operand : node.operands) used[index_of(operand)] = true;
+  }
+  for (uint32_t i = first; i < last; ++i) {
+    if (!used[i] && graph.node(NodeId{i}).op == Op::kExtern) drop(NodeId{i});
+  }
 }
 
 // ---------------------------------------------------------------- batches of calls
@@ -260,10 +306,13 @@ std::vector<NodeId> Transforms::batch(NodeId call, std::span<const NodeId> items
                                       const std::vector<bool>& is_batched, const SizeExpr& size) {
   const std::string name = name_of(call);
   ExternRecipe recipe = recipe_of(call);
-  for (NodeId item : items) {
-    if (has_own_sizes(item)) {
-      throw TransformRefusal{name + ": the sizes of its result depend on values", call};
-    }
+  // Sizes that only the call tells are those of the first example; the program checks the others.
+  const bool any_sizes =
+      std::any_of(items.begin(), items.end(), [&](NodeId item) { return has_own_sizes(item); });
+  if (any_sizes) {
+    const NodeId count = tracer_.size_node(size);
+    require(tracer_,
+            elementwise(tracer_, Op::kGreater, {count, tracer_.size_node(0)}, DType::kBool));
   }
   if (Sym made = batch_by_rule(call, operands, is_batched)) {
     if (items.size() != 1 || made->kind != SymKind::kArray) {
@@ -303,6 +352,22 @@ std::vector<NodeId> Transforms::batch(NodeId call, std::span<const NodeId> items
   return nodes;
 }
 
+// The sizes of what a call gives; the program checks that it is so.
+void Transforms::promise_dims(NodeId item, const std::vector<SizeExpr>& dims) {
+  const Graph& graph = tracer_.graph();
+  Node& node = tracer_.graph().mutable_node(item);
+  std::vector<SizeExpr> now;
+  for (uint32_t i = 0; i < graph.symbols.size(); ++i) now.push_back(SizeExpr::symbol(SymbolId{i}));
+  for (size_t axis = 0; axis < node.type.dims.size() && axis < dims.size(); ++axis) {
+    if (const auto symbol = node.type.dims[axis].as_symbol())
+      now[static_cast<size_t>(*symbol)] = dims[axis];
+  }
+  for (SizeExpr& stride : std::get<ExternItemAttr>(node.attr).strides) {
+    stride = stride.substitute(now);
+  }
+  node.type.dims = dims;
+}
+
 // The node of a batched result, with the sizes that it must have.
 NodeId Transforms::as_batch(const Sym& value, NodeId item, const SizeExpr& size) {
   const NodeId node = node_of(value, "a batch");
@@ -310,8 +375,7 @@ NodeId Transforms::as_batch(const Sym& value, NodeId item, const SizeExpr& size)
   like.value_kind = ValueKind::kArray;
   like.dims.insert(like.dims.begin(), size);
   if (tracer_.graph().node(node).op == Op::kExternItem) {
-    // The program checks that it is so.
-    tracer_.graph().mutable_node(node).type.dims = like.dims;
+    promise_dims(node, like.dims);
     settle_sizes();
     return node;
   }
@@ -391,9 +455,6 @@ std::vector<NodeId> Transforms::repeat(NodeId call, std::span<const NodeId> item
   const NodeId made = graph.append(std::move(again));
   std::vector<NodeId> results;
   for (NodeId id : items) {
-    if (has_own_sizes(id)) {
-      throw TransformRefusal{name + ": the sizes of its result depend on values", call};
-    }
     Node item = graph.node(id);
     item.operands = {made};
     results.push_back(graph.append(std::move(item)));
@@ -408,9 +469,7 @@ void Transforms::drop(NodeId call) {
     Node& item = graph.mutable_node(NodeId{i});
     if (item.op != Op::kExternItem || item.operands[0] != call) continue;
     if (item.type.value_kind != ValueKind::kArray) continue;
-    if (has_own_sizes(NodeId{i})) {
-      throw TransformRefusal{name_of(call) + ": the sizes of its result depend on values", call};
-    }
+    if (has_own_sizes(NodeId{i})) continue;  // something may need them
     item.op = Op::kEmpty;
     item.operands.clear();
     item.attr = NoAttr{};

@@ -49,6 +49,8 @@ class Transforms : public ExternRules {
                 const std::vector<int>& path);
   void take_parts(const ExternRecipe& recipe, uint32_t index, const Sym& value, const Node& call,
                   std::vector<NodeId>* parts);
+  void drop_unused(uint32_t first, const std::vector<NodeId>& parts);
+  void promise_dims(NodeId item, const std::vector<SizeExpr>& dims);
   bool has_own_sizes(NodeId item) const;
   // Null: no rule, or none for these arguments.
   Sym batch_by_rule(NodeId call, std::span<const NodeId> operands,
@@ -59,7 +61,7 @@ class Transforms : public ExternRules {
   Tracer& tracer_;
   class Regions* regions_;
   uint8_t fp_checks_;
-  bool in_transform_;
+  bool leaves_calls_;
 };
 
 }  // namespace numlift::frame_eval

@@ -62,7 +62,8 @@ void sum_gradient(Reverse& r, NodeId id) {
   r.add(node.operands[0], r.emit.spread(r.cotangent(id), kept_axes(node, from.rank()), from.dims));
 }
 
-// The product of all others: exact where one element is 0, too.
+// The product of all others. Where elements are 0 it is exact, and so are its own derivatives: the
+// other one of two zeros stands there as a value.
 void product_gradient(Reverse& r, NodeId id) {
   const Node node = r.node(id);
   Emit& e = r.emit;
@@ -74,7 +75,10 @@ void product_gradient(Reverse& r, NodeId id) {
   const NodeId is_zero = e.equals(x, 0);
   const NodeId product_of_rest = e.reduce(Op::kReduceProd, e.where(is_zero, 1, x), axes);
   const NodeId zeros = e.sum(e.cast(is_zero, DType::kInt64), axes);
-  const NodeId if_only_zero = e.where(e.equals(wide(zeros), 1), wide(product_of_rest), 0);
+  const NodeId other_zero = e.minus(wide(e.sum(e.where(is_zero, x, 0), axes)), x);
+  const NodeId if_two =
+      e.where(e.equals(wide(zeros), 2), e.multiply(wide(product_of_rest), other_zero), 0);
+  const NodeId if_only_zero = e.select(e.equals(wide(zeros), 1), wide(product_of_rest), if_two);
   const NodeId divided = e.divide(wide(id), e.where(is_zero, 1, x));
   const NodeId others = e.select(is_zero, if_only_zero, divided);
   r.add(x, e.multiply(wide(r.cotangent(id)), others));
@@ -116,7 +120,11 @@ constinit const GradientRule reduce_extreme{extreme_gradient, {}};
 constinit const GradientRule call{extern_gradient, {}};
 constinit const GradientRule call_item{[](Reverse&, NodeId) {}, {}};  // the call's rule reads it
 constinit const GradientRule leaf{[](Reverse&, NodeId) {}, {}};
-constinit const GradientRule numpys_loop{nullptr, "inside transforms it is a call of NumPy"};
+// Inside transforms these are calls, which have rules.
+constinit const GradientRule gather{
+    nullptr, "reads through integer arrays made outside the function have no gradient rule"};
+constinit const GradientRule gufunc{
+    nullptr, "products and linear algebra made outside the function have no gradient rule"};
 constinit const GradientRule region{
     nullptr, "loops and branches that the program runs itself are not differentiated yet"};
 

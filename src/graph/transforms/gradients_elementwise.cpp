@@ -1,5 +1,6 @@
 // The gradients of elementwise ops: what the cotangent of a node gives to one operand.
 #include <cmath>
+#include <complex>
 #include <numbers>
 
 #include <fmt/format.h>
@@ -34,14 +35,17 @@ std::optional<double> constant_value(Emit& e, NodeId id) {
   if (constant == nullptr) return std::nullopt;
   const ScalarBits& bits = constant->value;
   if (bits.dtype == DType::kFloat64) return scalar_value<double>(bits);
+  if (bits.dtype == DType::kComplex128 && scalar_value<std::complex<double>>(bits).imag() == 0)
+    return scalar_value<std::complex<double>>(bits).real();
   if (bits.dtype == DType::kFloat32) return scalar_value<float>(bits);
   return std::nullopt;
 }
 
 // x ** c
-NodeId constant_power(Emit& e, NodeId g, NodeId x, double c) {
+NodeId constant_power(Emit& e, NodeId g, NodeId x, NodeId self, double c) {
   if (c == 0) return kNoNode;
   if (c == 1) return g;
+  if (is_complex_node(e, x) && c != 2) return e.divide(e.multiply(g, e.multiply(self, c)), x);
   NodeId power = kNoNode;
   if (c == 2) {
     power = x;
@@ -85,7 +89,10 @@ ELEMENTWISE(power) {
     const NodeId base = e.where(e.equals(t.x(), 0), 1, t.x());
     return e.multiply(t.g, e.multiply(e.apply(Op::kLog, {base}), t.self));
   }
-  if (const auto c = constant_value(e, t.y())) return constant_power(e, t.g, t.x(), *c);
+  if (const auto c = constant_value(e, t.y())) return constant_power(e, t.g, t.x(), t.self, *c);
+  if (is_complex_node(e, t.x())) {
+    return e.multiply(t.g, e.divide(e.multiply(t.y(), t.self), t.x()));
+  }
   // x ** 0 is 1 for all x.
   const NodeId is_zero = e.equals(t.y(), 0);
   const NodeId less = e.minus(e.where(is_zero, 1, t.y()), e.number(e.type(t.y()).dtype, 1));
@@ -176,10 +183,15 @@ ELEMENTWISE(cast) {
   return complex_of(e, part, zero_like(e, part));
 }
 
-// NumPy's own loops: those of which we know what they compute.
-ELEMENTWISE(numpy_loop) {
-  const std::string name = e.graph().loops[attr_of<LoopAttr>(t.node).loop].name;
-  const std::string ufunc = name.substr(0, name.find('.'));
+namespace {
+
+std::string ufunc_of(const Graph& graph, const Node& node) {
+  const std::string& name = graph.loops[attr_of<LoopAttr>(node).loop].name;
+  return name.substr(0, name.find('.'));
+}
+
+NodeId loop_gradient(Emit& e, const ElementwiseTerm& t) {
+  const std::string ufunc = ufunc_of(e.graph(), t.node);
   const auto difference = [&](NodeId x) { return e.minus(x, t.self); };
   if (ufunc == "logaddexp") {
     return e.multiply(t.g, e.apply(Op::kExp, {difference(t.node.operands[t.operand])}));
@@ -191,6 +203,20 @@ ELEMENTWISE(numpy_loop) {
   if (ufunc == "heaviside") return e.where(e.equals(t.x(), 0), t.g, 0);
   refuse(fmt::format("numpy.{} has no gradient rule", ufunc), t.self);
 }
+
+}  // namespace
+
+// NumPy's own loops: those that compute what an op computes, and some others.
+constinit const GradientRule numpy_loop{
+    [](Reverse& reverse, NodeId id) {
+      Op op;
+      if (parse_op(ufunc_of(reverse.emit.graph(), reverse.node(id)), &op) &&
+          op_info(op).op_class == OpClass::kElementwise && gradient_rule(op).apply != nullptr) {
+        return gradient_rule(op).apply(reverse, id);
+      }
+      reverse.elementwise(id, loop_gradient);
+    },
+    {}};
 
 // ---------------------------------------------------------------- no derivative
 

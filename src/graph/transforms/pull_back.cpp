@@ -204,7 +204,7 @@ std::vector<NodeId> pull_back_nodes(Graph& graph, std::span<const NodeId> given_
   // A rule reads values from before: of memory that is stored to, each version must be there.
   if (stores_between(graph, first, static_cast<uint32_t>(graph.size()))) {
     Replay replay(graph, externs, std::nullopt);
-    inputs = replay.with_own_inputs(given_inputs);
+    inputs = replay.with_memory_of_their_own(given_inputs);
     outputs = replay.run(outputs);
   }
   const auto start = static_cast<uint32_t>(graph.size());
@@ -217,6 +217,26 @@ std::vector<NodeId> pull_back_nodes(Graph& graph, std::span<const NodeId> given_
   std::vector<NodeId> results;
   for (NodeId input : inputs) results.push_back(reverse.cotangent(input));
   return results;
+}
+
+// The calls before `last` that hang on the inputs, unless something behind it reads what they gave:
+// its sizes, then, for the values do not matter.
+void drop_calls(const Graph& graph, std::span<const NodeId> inputs, uint32_t last,
+                ExternRules& externs) {
+  std::vector<bool> depends(last, false);
+  for (NodeId input : inputs) depends[index_of(input)] = true;
+  std::vector<bool> is_read(graph.size(), false);
+  for (uint32_t i = static_cast<uint32_t>(graph.size()); i-- > 0;) {
+    if (i < last && !is_read[i]) continue;
+    for (NodeId operand : graph.node(NodeId{i}).operands) is_read[index_of(operand)] = true;
+  }
+  std::vector<NodeId> calls;
+  for (uint32_t i = 0; i < last; ++i) {
+    const Node& node = graph.node(NodeId{i});
+    for (NodeId operand : node.operands) depends[i] = depends[i] || depends[index_of(operand)];
+    if (depends[i] && node.op == Op::kExtern && !is_read[i]) calls.push_back(NodeId{i});
+  }
+  for (NodeId call : calls) externs.drop(call);
 }
 
 NodesOrRefusal refusal_as_value(const std::function<std::vector<NodeId>()>& transform) {
@@ -256,7 +276,10 @@ NodesOrRefusal push_forward(Graph* graph, std::span<const NodeId> inputs,
       reached.push_back(through[i]);
       changes.push_back(tangents[i]);
     }
-    return pull_back_nodes(*graph, standing, reached, changes, externs);
+    const auto last = static_cast<uint32_t>(graph->size());
+    std::vector<NodeId> results = pull_back_nodes(*graph, standing, reached, changes, externs);
+    drop_calls(*graph, standing, last, externs);
+    return results;
   });
 }
 

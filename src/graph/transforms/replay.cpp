@@ -15,13 +15,19 @@ Replay::Replay(Graph& graph, ExternRules& externs, std::optional<SizeExpr> size)
       first_(static_cast<uint32_t>(graph.size())),
       last_(first_) {}
 
-std::vector<NodeId> Replay::with_own_inputs(std::span<const NodeId> inputs) {
+std::vector<NodeId> Replay::with_memory_of_their_own(std::span<const NodeId> inputs) {
   std::vector<NodeId> own;
   for (NodeId input : inputs) {
     const Node node = this->node(input);
     NUMLIFT_CHECK(node.op == Op::kCast, "an input of a transform is {}", op_info(node.op).text);
+    bool is_stored_to = false;
+    for (uint32_t i = index_of(input); i < last_ && !is_stored_to; ++i) {
+      is_stored_to =
+          this->node(NodeId{i}).op == Op::kStore && emit.graph().buffer_of(NodeId{i}) == input;
+    }
     emit.at(input);
-    own.push_back(emit.add(Op::kCast, node.operands, NoAttr{}, node.type, node.order));
+    own.push_back(is_stored_to ? emit.add(Op::kCast, node.operands, NoAttr{}, node.type, node.order)
+                               : input);
     stand_for(input, own.back());
   }
   return own;
@@ -150,6 +156,7 @@ void Replay::find_slice(std::span<const NodeId> outputs) {
       reach(node.operands[0]);
     }
   }
+  for (NodeId output : outputs) ++readers_[version_below(emit.graph(), output)];
   const auto is_input = [&](NodeId id) {
     return std::find(inputs_.begin(), inputs_.end(), id) != inputs_.end();
   };
@@ -159,19 +166,41 @@ void Replay::find_slice(std::span<const NodeId> outputs) {
     for (NodeId operand : node(NodeId{i}).operands) reach(operand);
   }
   std::reverse(slice_.begin(), slice_.end());
+  find_stored();
+}
+
+// Memory that a transform looks at while it changes: what is stored hangs on an input, or a version
+// that is not the last one is read by what does.
+void Replay::find_stored() {
+  std::unordered_map<NodeId, NodeId> last;
+  for (NodeId id : slice_) {
+    if (node(id).op == Op::kStore) last[emit.graph().buffer_of(id)] = id;
+  }
+  const auto note = [&](NodeId buffer) {
+    if (last.contains(buffer)) is_stored_to_[buffer] = true;
+  };
+  for (NodeId id : slice_) {
+    const Node& node = this->node(id);
+    if (!depends_[index_of(id)] || op_info(node.op).op_class == OpClass::kView) continue;
+    if (node.op == Op::kStore) note(emit.graph().buffer_of(id));
+    for (NodeId operand : node.operands) {
+      const NodeId buffer = emit.graph().buffer_of(operand);
+      const auto found = last.find(buffer);
+      if (found != last.end() && found->second != version_below(emit.graph(), operand))
+        note(buffer);
+    }
+  }
   for (NodeId id : slice_) {
     const Node& node = this->node(id);
     if (node.op == Op::kStore) {
       const NodeId buffer = emit.graph().buffer_of(id);
-      if (index_of(buffer) < first_) {
+      if (index_of(buffer) < first_ || this->node(buffer).op == Op::kPlaceholder) {
         refuse("the function stores to an array that it did not make", id);
       }
-      is_stored_to_[buffer] = true;
     }
     if (op_info(node.op).op_class == OpClass::kView) continue;
     for (NodeId operand : node.operands) ++readers_[version_below(emit.graph(), operand)];
   }
-  for (NodeId output : outputs) ++readers_[version_below(emit.graph(), output)];
 }
 
 std::vector<NodeId> Replay::run(std::span<const NodeId> outputs) {
@@ -263,6 +292,8 @@ void batch_store(Replay& r, NodeId id) {
   const NodeId before = version_below(graph, target);
   const std::vector<NodeId> views = views_above(graph, target);
   const Replay::Value old = r.of(before), value = r.of(node.operands[1]);
+  if (old.node == before && value.node == node.operands[1] && r.is_unchanged(graph.buffer_of(id)))
+    return;
   const bool is_batched = old.is_batched || value.is_batched;
   NodeId buffer = old.node;
   if (old.is_batched != is_batched || !r.may_store_into(before)) {
@@ -316,7 +347,11 @@ constinit const BatchingRule store{batch_store, {}};
 constinit const BatchingRule call{batch_call, {}};
 constinit const BatchingRule call_item{[](Replay&, NodeId) {}, {}};  // the call's rule sets it
 constinit const BatchingRule check{[](Replay&, NodeId) {}, {}};      // see replace_checks()
-constinit const BatchingRule numpys_loop{nullptr, "inside transforms it is a call of NumPy"};
+// Inside transforms these are calls, which have rules.
+constinit const BatchingRule gather{
+    nullptr, "reads through integer arrays made outside the function have no batching rule"};
+constinit const BatchingRule gufunc{
+    nullptr, "products and linear algebra made outside the function have no batching rule"};
 constinit const BatchingRule region{
     nullptr, "loops and branches that the program runs itself are not batched yet"};
 

@@ -29,8 +29,8 @@ class Replay {
   // With a size, inputs are batched along axis 0.
   Replay(Graph& graph, ExternRules& externs, std::optional<SizeExpr> size);
 
-  // The inputs once more, as nodes of their own.
-  std::vector<NodeId> with_own_inputs(std::span<const NodeId> inputs);
+  // The inputs; those that are stored to once more, as nodes of their own.
+  std::vector<NodeId> with_memory_of_their_own(std::span<const NodeId> inputs);
   void stand_for(NodeId input, NodeId value);
   // What stands for the outputs. With a size, all of them are batched.
   std::vector<NodeId> run(std::span<const NodeId> outputs);
@@ -61,6 +61,7 @@ class Replay {
 
  private:
   void find_slice(std::span<const NodeId> outputs);
+  void find_stored();
   void replace_checks();
 
   std::optional<SizeExpr> size_;
