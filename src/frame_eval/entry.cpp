@@ -160,6 +160,7 @@ EntryInfo Entry::info() const {
   info.times = times;
   info.is_from_disk = is_from_disk();
   info.recompile_reason = recompile_reason;
+  info.loops_left = loops_left_;
   if (const BreakInfo* why = why_left()) info.break_reason = why->reason;
   switch (kind_) {
     case Kind::kPython:
@@ -176,7 +177,6 @@ EntryInfo Entry::info() const {
       break;
   }
   info.operations = operations_;
-  info.loops_left = loops_left_;
   const Graph& graph = compiled_ ? compiled_->program.graph : graph_;
   info.graph_text = graph_text(graph);
   info.graph_table = graph_table(graph);

@@ -1,5 +1,6 @@
 // A program as one LLVM module: `program` runs the steps. Each nest is a function of its own,
 // unless it is inline.
+#include <map>
 #include <llvm/IR/IntrinsicsX86.h>
 #include <llvm/IR/Verifier.h>
 #include <llvm/Support/raw_ostream.h>
@@ -75,6 +76,7 @@ class ProgramEmitter {
   llvm::IRBuilder<>& b_;
   FlowEmitter flow_;
   ProgramSymbols symbols_;
+  std::map<uint32_t, llvm::AllocaInst*> rooms_;  // by buffer that grows: bytes that it has
 };
 
 void ProgramEmitter::emit_step(const NestStep& step, uint32_t index) {
@@ -141,8 +143,9 @@ void ProgramEmitter::emit_step(const AllocateStep& step, uint32_t) {
     restart_unless_zero(call_host(1, {number}));
     return;
   }
-  // Larger than ever before in this run?
-  llvm::AllocaInst* room = flow_.make_slot(-1);
+  // Larger than ever before in this run, wherever that was?
+  llvm::AllocaInst*& room = rooms_[static_cast<uint32_t>(step.buffer)];
+  if (room == nullptr) room = flow_.make_slot(-1);
   llvm::Value* bytes = f_.size(buffer.bytes);
   llvm::Value* has_room = b_.CreateLoad(b_.getInt64Ty(), room);
   f_.guarded(b_.CreateICmpSGT(bytes, has_room), "grow", [&] {

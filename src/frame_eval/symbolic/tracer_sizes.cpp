@@ -150,6 +150,9 @@ bool Tracer::decide_less_equal(const SizeExpr& left, const SizeExpr& right,
   if (b.constant() == std::numeric_limits<int64_t>::max() ||
       a.constant() == std::numeric_limits<int64_t>::min())
     return true;
+  if (b.constant() == std::numeric_limits<int64_t>::min() ||
+      a.constant() == std::numeric_limits<int64_t>::max())
+    return answer(SizeGuard::Relation::kLessEqual, a, b, hint(a) <= hint(b), reason);
   if (auto bound = lower_bound(b - a, graph_.symbols); bound && *bound >= 0) return true;
   if (auto bound = lower_bound(a - b, graph_.symbols); bound && *bound > 0) return false;
   return answer(SizeGuard::Relation::kLessEqual, a, b, hint(a) <= hint(b), reason);

@@ -91,7 +91,7 @@ def test_a_size_that_depends_on_the_branch():
                 x = x[1:]
             else:
                 x = x[:-1]
-        return x
+        return x * 2
 
     captured(f, (V, 12), (V[:20], 15))
 
@@ -303,7 +303,7 @@ def test_short_loops_that_hang_on_values():
         s = 0.0
         for i in range(5):
             if x[i] > 0.5:
-                s += x[i]
+                s += float(x[i])
         return s
 
     captured(f, (V,), (V[::-1],))
@@ -315,7 +315,7 @@ def test_a_test_of_two_parts():
         while x[0] > 0.1 and steps < limit:
             x = x * 0.9
             steps += 1
-        return x, steps
+        return x + 1, steps
 
     captured(f, (V + 1, 300), (V + 1, 12), (V * 0.0, 12))
 
