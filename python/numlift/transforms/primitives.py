@@ -46,6 +46,11 @@ def unpadded(like, values, width):
     return values[tuple(slice(b, b + size) for b, size in zip(before, like.shape))].copy()
 
 
-for _fn in (place, place_along, sum_from_end, unpadded, winning):
+def slide(longer, shorter):
+    """np.correlate(longer, shorter, "valid") of real vectors, for sizes that only the run tells."""
+    return np.correlate(longer, shorter, "valid")
+
+
+for _fn in (place, place_along, slide, sum_from_end, unpadded, winning):
     _core.set_mark(_fn, "allowed", None, "numlift." + _fn.__name__)
 del _fn

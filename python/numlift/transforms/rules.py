@@ -7,7 +7,7 @@ traced like the user's code, so they may be differentiated themselves.
 
 import numpy as np
 
-from .primitives import place, place_along, sum_from_end, unpadded, winning
+from .primitives import place, place_along, slide, sum_from_end, unpadded, winning
 
 GRADIENTS = {}
 
@@ -175,6 +175,8 @@ def einsum(g, result, subscripts, /, *operands, optimize=False):
 
 @_rule("numpy.convolve")
 def convolve(g, result, a, v, /, mode="full"):
+    if mode == "full" and not (np.iscomplexobj(a) or np.iscomplexobj(v)):
+        return slide(g, v), slide(g, a)
     if mode == "full":
         return np.correlate(g, np.conjugate(v), "valid"), np.correlate(g, np.conjugate(a), "valid")
     if mode == "valid" and a.size >= v.size:
@@ -187,6 +189,11 @@ def correlate(g, result, a, v, /, mode="valid"):
     if np.iscomplexobj(a) or np.iscomplexobj(v) or mode != "valid" or a.size < v.size:
         return NotImplemented
     return np.convolve(g, v), np.correlate(a, g)
+
+
+@_rule("numlift.slide")
+def slid(g, result, longer, shorter, /):
+    return np.convolve(g, shorter), slide(longer, g)
 
 
 # ---------------------------------------------------------------- along axes

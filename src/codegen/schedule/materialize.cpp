@@ -34,6 +34,7 @@ class CopyInserter {
       if (node.op == Op::kStore && stores_own_version(node)) {
         node.operands[1] = append_copy(node.operands[1], {}, node);
       }
+      if (node.op == Op::kExtern) give_arrays(&node);
       renamed_[i] =
           node.op == Op::kNumpyLoop ? append_loop(std::move(node)) : append(std::move(node));
     }
@@ -57,6 +58,16 @@ class CopyInserter {
     const Node like = node;
     const NodeId loop = append(std::move(node));
     return is_c_order(order) ? loop : append_copy(loop, order, like);
+  }
+
+  // What only repeats a number becomes an array: NumPy takes objects.
+  void give_arrays(Node* call) {
+    for (NodeId& operand : call->operands) {
+      const ValueKind kind = result_.node(operand).type.value_kind;
+      const NodeId root = roots_[index_of(operand)];
+      if (kind == ValueKind::kArray && result_.node(root).type.value_kind != ValueKind::kArray)
+        operand = append_copy(operand, {}, *call);
+    }
   }
 
   // x[::-1] = x
@@ -123,7 +134,8 @@ void give_memory(Plan* plan, NodeId id) {
 
 Graph insert_copies(Graph graph) {
   for (const Node& node : graph.nodes()) {
-    if (node.op == Op::kNumpyLoop || node.op == Op::kStore) return CopyInserter(graph).run();
+    if (node.op == Op::kNumpyLoop || node.op == Op::kStore || node.op == Op::kExtern)
+      return CopyInserter(graph).run();
   }
   return graph;
 }
