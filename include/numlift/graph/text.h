@@ -1,5 +1,5 @@
-// Text form of a graph: print -> parse gives an equal graph (loops and externs by name). Goldens and
-// pass tests rely on it. No addresses.
+// Text form of a graph: print -> parse gives an equal graph (loops and externs by name). Goldens
+// and pass tests rely on it. No addresses.
 //
 //   graph f(3 inputs)
 //   symbols: s0 = dim(0, 0) ~1024, s1 = dim(0, 1) ~64

@@ -182,7 +182,8 @@ Sym places_of_mask(Tracer& tracer, NodeId mask) {
 bool scatter_by_mask(Tracer& tracer, ArrayValue& array, const ArrayValue& mask,
                      const Operand& value) {
   const int rank = array.type.rank() - mask.type.rank() + 1;
-  if (!tracer.may_add_regions() || value.rank() != rank || !mask_fits(tracer, array, mask)) return false;
+  if (!tracer.may_add_regions() || value.rank() != rank || !mask_fits(tracer, array, mask))
+    return false;
   const NodeId given = assigned_node(tracer, value, array.type.dtype);
   const Quietly quietly(tracer);
   std::vector<SizeExpr> rest = dims_of(tracer, array);

@@ -210,7 +210,7 @@ class Tracer {
   void set_may_draw(bool may) { may_draw_ = may; }
 
   // ---- where the trace is now
-  uint8_t fp_checks = kFpAll;          // from np.errstate; a traced `with np.errstate` changes it
+  uint8_t fp_checks = kFpAll;  // from np.errstate; a traced `with np.errstate` changes it
   // Products, linear algebra and reads through arrays stay NumPy's calls: transforms have rules for
   // these.
   bool leaves_calls = false;
