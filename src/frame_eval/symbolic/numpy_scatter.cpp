@@ -107,7 +107,8 @@ void repeat_masked(Tracer& tracer, NodeId mask, const SizeExpr& count,
   const SizeExpr place = tracer.run_symbol(tracer.hint(count) / 2, Tracer::Bounds{0, count});
   tracer.assign({*place.as_symbol()}, {tracer.size_node(0)});
   const NodeId block = tracer.enter_region(Op::kBlock, {}, NoAttr{});
-  repeat(tracer, tracer.type_of(mask).dims, [&](const Places& at) {
+  const std::vector<SizeExpr> dims = tracer.type_of(mask).dims;  // of a node that may move
+  repeat(tracer, dims, [&](const Places& at) {
     const NodeId is_over = scalar(tracer, Op::kGreaterEqual,
                                   {tracer.size_node(place), tracer.size_node(count)}, DType::kBool);
     const NodeId leave = tracer.enter_region(Op::kIf, {is_over}, NoAttr{});
