@@ -27,7 +27,7 @@ def _no_region_is_left():
 
 def compiled():
     """The names of what has been compiled since the last nl.reset()."""
-    return {name.split(".")[-1] for name, _ in _core.compile_log()}
+    return {name.split(".")[-1] for name, *_ in _core.compile_log()}
 
 
 def wave(x):

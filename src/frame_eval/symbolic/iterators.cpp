@@ -580,9 +580,8 @@ Sym make_reversed(Interpreter& interpreter, const Sym& values) {
 std::vector<std::pair<Sym, Sym>> collect_pairs(Interpreter& interpreter, const Sym& value) {
   if (is_dict(value)) return dict_items(interpreter, value);
   if (Sym dict = dict_of_library_object(value)) return dict_items(interpreter, dict);
-  if (is_instance_dict(value)) {
+  if (is_instance_dict(value))
     return dict_items(interpreter, copy_of_instance_dict(interpreter, value));
-  }
   if (value->kind == SymKind::kObject && !is_list(value) && !is_tuple(value)) {
     const Ref keys = checked(PyUnicode_InternFromString("keys"));
     if (_PyType_Lookup(object_of(value).type(), keys.get()) != nullptr) {

@@ -110,9 +110,9 @@ Sym check_inexact(Interpreter& interpreter, const std::vector<Sym>& arguments) {
   return interpreter.none();
 }
 
-// refuse(kind, message)
+// refuse(kind, message): a break of the category transform_<kind>
 Sym refuse(Interpreter&, const std::vector<Sym>& arguments) {
-  throw_break("transform_" + text_of(arguments[0]), text_of(arguments[1]));
+  throw_break(fmt::format("transform_{}", text_of(arguments[0])), text_of(arguments[1]));
 }
 
 std::vector<NodeId> conformed(Interpreter& interpreter, Transforms& transforms, const Sym& list,
