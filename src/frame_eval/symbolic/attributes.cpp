@@ -14,6 +14,7 @@
 #include "symbolic/instances.h"
 #include "symbolic/named_tuples.h"
 #include "symbolic/numpy_calls.h"
+#include "symbolic/operators.h"
 #include "symbolic/pure.h"
 #include "symbolic/random_calls.h"
 #include "symbolic/special_methods.h"
@@ -424,6 +425,7 @@ Sym get_attribute(Interpreter& interpreter, const Sym& owner, BorrowedRef name) 
     if (says_its_class(owner)) unsupported_attribute(owner, name);
     return interpreter.object(type_of(interpreter, owner));
   }
+  if (is_either(owner)) refuse_loop("an attribute of a number that may be Python's or NumPy's");
   if (is_numpy_value(owner)) return numpy_get_attribute(interpreter.tracer, owner, name);
   switch (owner->kind) {
     case SymKind::kObject:

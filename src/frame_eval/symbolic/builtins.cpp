@@ -260,7 +260,7 @@ Sym py_abs(Interpreter& interpreter, const CallArguments& arguments) {
   ArgumentReader read("abs", arguments);
   read.expect(1, 1);
   if (is_numpy_value(read[0])) {
-    return numpy_absolute(interpreter.tracer, read[0]);
+    return class_of_either(true, read[0], read[0], numpy_absolute(interpreter.tracer, read[0]));
   }
   if (is_runtime_number(read[0])) return number_unary(interpreter, NumberUnary::kAbsolute, read[0]);
   if (auto real = pure_constant(interpreter, read[0], "abs()")) {
@@ -384,6 +384,8 @@ Sym py_divmod(Interpreter& interpreter, const CallArguments& arguments) {
   ArgumentReader read("divmod", arguments);
   read.expect(2, 2);
   if (is_numpy_value(read[0]) || is_numpy_value(read[1])) {
+    if (is_either(read[0]) || is_either(read[1]))
+      refuse_loop("divmod() of a number that may be Python's or NumPy's, by the iteration");
     return numpy_call(interpreter.tracer, known_object("numpy", "divmod"), arguments.positional,
                       {});
   }

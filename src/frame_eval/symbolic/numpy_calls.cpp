@@ -1,6 +1,8 @@
 // Dispatch of NumPy calls: ufuncs, ufunc methods, scalar classes, and everything in functions.def.
 #include "symbolic/numpy_calls.h"
 
+#include <algorithm>
+
 #include "numlift/numpy_shim/dtypes.h"
 #include "numlift/numpy_shim/numpy.h"
 #include "numlift/py/py_error.h"
@@ -31,7 +33,9 @@ const NumpyHandler kHandlers[] = {
 #undef NUMLIFT_METHOD_LEAVE
 };
 
-bool is_ufunc(BorrowedRef object) { return PyObject_TypeCheck(object.get(), &PyUFunc_Type); }
+bool is_ufunc(BorrowedRef object) {
+  return object && PyObject_TypeCheck(object.get(), &PyUFunc_Type);
+}
 
 bool is_ufunc_method(BorrowedRef object) {
   return PyCFunction_Check(object.get()) && PyCFunction_GET_SELF(object.get()) != nullptr &&
@@ -191,7 +195,45 @@ Sym call_method(Tracer& tracer, const Sym& self, BorrowedRef name, const std::st
 
 }  // namespace
 
+namespace {
+
+bool is_either_number(const Sym& value) {
+  return value->kind == SymKind::kScalar && static_cast<const ScalarValue&>(*value).either;
+}
+
+// Whether NumPy runs the same loop whichever of them a number that may be Python's or NumPy's is.
+bool takes_either(Tracer& tracer, BorrowedRef ufunc, std::span<const Sym> args) {
+  std::vector<OperandType> as_numpy, as_int, as_float;
+  for (const Sym& arg : args) {
+    const auto operand = find_operand(tracer, arg);
+    if (!operand) return false;
+    for (auto* types : {&as_numpy, &as_int, &as_float}) types->push_back(operand->type);
+    if (!is_either_number(arg)) continue;
+    as_int.back() = {DType::kInt64, true};
+    as_float.back() = {DType::kFloat64, true};
+  }
+  const auto loop = numpy_shim::resolve_ufunc(ufunc, as_numpy);
+  const auto is_same = [&](const std::vector<OperandType>& types) {
+    const auto other = numpy_shim::resolve_ufunc(ufunc, types);
+    return loop && other && other->inputs == loop->inputs && other->outputs == loop->outputs;
+  };
+  return is_same(as_int) && is_same(as_float);
+}
+
+void refuse_either(Tracer& tracer, BorrowedRef callable, std::span<const Sym> args,
+                   Keywords kwargs) {
+  const bool any = std::any_of(args.begin(), args.end(), is_either_number) ||
+                   std::any_of(kwargs.begin(), kwargs.end(),
+                               [](const auto& one) { return is_either_number(one.second); });
+  if (!any || (is_ufunc(callable) && kwargs.empty() && takes_either(tracer, callable, args)))
+    return;
+  refuse_loop("a call of NumPy with a number that may be Python's or NumPy's, by the iteration");
+}
+
+}  // namespace
+
 Sym numpy_call(Tracer& tracer, BorrowedRef callable, std::span<const Sym> args, Keywords kwargs) {
+  refuse_either(tracer, callable, args, kwargs);
   return tracer.operation([&] { return operation_name(callable); },
                           [&] { return call_numpy(tracer, callable, args, kwargs); });
 }
@@ -199,6 +241,8 @@ Sym numpy_call(Tracer& tracer, BorrowedRef callable, std::span<const Sym> args, 
 Sym numpy_call_method(Tracer& tracer, const Sym& self, BorrowedRef name, std::span<const Sym> args,
                       Keywords kwargs) {
   const std::string text = PyUnicode_AsUTF8(name.get());
+  if (is_either_number(self)) refuse_loop("a method of a number that may be Python's or NumPy's");
+  refuse_either(tracer, {}, args, kwargs);
   return tracer.operation([&] { return method_operation_name(text); },
                           [&] { return call_method(tracer, self, name, text, args, kwargs); });
 }

@@ -215,11 +215,11 @@ bool is_plain_builtin(const Sym& value) {
 
 }  // namespace
 
-namespace {
-
 bool is_either(const Sym& value) {
   return value->kind == SymKind::kScalar && as<ScalarValue>(value).either;
 }
+
+namespace {
 
 // The other operand decides alone what class and dtype the result has.
 bool is_wide_numpy(const Sym& value, DType either) {
@@ -231,8 +231,8 @@ bool is_wide_numpy(const Sym& value, DType either) {
   return dtype == DType::kFloat64 && either == DType::kInt64;
 }
 
-// The result of operands of which one may be Python's number or NumPy's. `same`: both give the same
-// value.
+}  // namespace
+
 Sym class_of_either(bool same, const Sym& a, const Sym& b, Sym result) {
   for (const auto& [one, other] : {std::pair(a, b), std::pair(b, a)}) {
     if (!is_either(one) || is_wide_numpy(other, as<ScalarValue>(one).type.dtype)) continue;
@@ -242,8 +242,6 @@ Sym class_of_either(bool same, const Sym& a, const Sym& b, Sym result) {
   }
   return result;
 }
-
-}  // namespace
 
 Sym binary_operation(Interpreter& interpreter, int nb_op, bool in_place, const Sym& left,
                      const Sym& right) {

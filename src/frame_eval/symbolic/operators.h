@@ -32,6 +32,11 @@ enum CompareIndex : int {
   kGreaterEqual = 5
 };
 
+// A number that may be Python's or NumPy's, of one value (ScalarValue::either).
+bool is_either(const Sym& value);
+// The result of operands of which one may be either. `same`: both give the same value.
+Sym class_of_either(bool same, const Sym& a, const Sym& b, Sym result);
+
 Sym binary_operation(Interpreter& interpreter, int nb_op, bool in_place, const Sym& a,
                      const Sym& b);
 Sym unary_operation(Interpreter& interpreter, UnaryOp op, const Sym& value);

@@ -1,5 +1,7 @@
 """Captured loops at their edges: no iteration, paths that raise or leave, memory that others hold, empty slices."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -165,3 +167,42 @@ def test_masks_of_everything_and_of_nothing():
         return t, x
 
     sees_the_same(f, (V,))
+
+
+# ---- a number that is Python's where no iteration changed it, else NumPy's
+
+
+def last_positive(x):
+    s = 0
+    for i in range(x.shape[0]):
+        if x[i] > 0:
+            s = x[i]
+    return s
+
+
+def total(x):
+    s = 0
+    for value in x:
+        s += value
+    return s
+
+
+@pytest.mark.parametrize("use", [
+    "abs(s)", "np.abs(s)", "np.sqrt(s)", "divmod(s, 2)", "s.real", "np.maximum(s, np.float32(1))", "np.clip(s, 0, 3)",
+    "np.array(s)", "np.add(s, x[:1])", "np.add(s, x[:1].astype('f4'))", "-s", "+s", "s * 2", "s // 2", "s ** 2", "int(s)", "float(s)",
+    "bool(s)", "max(s, 1)", "min(s, x[0])", "type(s)", "isinstance(s, int)", "f'{s}'", "np.sum(s)", "s == 0", "[s, s][0]", "math.fabs(s)",
+])  # fmt: skip
+@pytest.mark.parametrize("loop", [last_positive, total])
+def test_a_number_of_python_or_of_numpy(loop, use):
+    finish = eval(f"lambda s, x: {use}", {"np": np, "math": math})
+
+    def function(x):
+        return finish(loop(x), x)
+
+    compiled = nl.compile(function)
+    for x in (np.arange(5.0) - 1, np.arange(5.0) - 9, np.arange(4.0), np.arange(4) - 7.5):
+        for _ in range(2):
+            expected, got = function(x), compiled(x)
+            assert type(got) is type(expected) and str(got) == str(expected)
+            if isinstance(expected, np.ndarray):
+                assert got.dtype == expected.dtype
