@@ -39,33 +39,36 @@ def _kind(value):
     return type(value) if isinstance(value, (int, float, complex, _numpy.generic)) else repr(value)
 
 
+# `plain`, by id: an array of ours and the plain one in its place. (No closures: these would keep the arrays
+# alive until the collector runs.)
+def _strip(value, plain):
+    if type(value) is ndarray:
+        stripped = value.view(_numpy.ndarray)
+        plain[id(stripped)] = (value, stripped)
+        return stripped
+    if type(value) in (tuple, list):
+        return type(value)(_strip(item, plain) for item in value)
+    if type(value) is dict:
+        return {key: _strip(one, plain) for key, one in value.items()}
+    return value
+
+
+def _dress(value, plain):
+    if type(value) is _numpy.ndarray:
+        return plain[id(value)][0] if id(value) in plain else value.view(ndarray)
+    if isinstance(value, (tuple, list)):
+        dressed = [_dress(item, plain) for item in value]
+        if all(one is other for one, other in zip(dressed, value)):
+            return value
+        # A named tuple, as numpy.linalg gives them, is made of its items one by one.
+        return type(value)(*dressed) if hasattr(value, "_fields") else type(value)(dressed)
+    return value
+
+
 def _run(operation, function, args, kwargs):
     """function(*args, **kwargs) as a program of its own. `operation` names what `function` does."""
-    plain = {}  # by id: ours in place of the plain array
-
-    def strip(value):
-        if type(value) is ndarray:
-            stripped = value.view(_numpy.ndarray)
-            plain[id(stripped)] = (value, stripped)
-            return stripped
-        if type(value) in (tuple, list):
-            return type(value)(map(strip, value))
-        if type(value) is dict:
-            return {key: strip(one) for key, one in value.items()}
-        return value
-
-    def dress(value):
-        if type(value) is _numpy.ndarray:
-            return plain[id(value)][0] if id(value) in plain else value.view(ndarray)
-        if isinstance(value, (tuple, list)):
-            dressed = list(map(dress, value))
-            if all(one is other for one, other in zip(dressed, value)):
-                return value
-            # A named tuple, as numpy.linalg gives them, is made of its items one by one.
-            return type(value)(*dressed) if hasattr(value, "_fields") else type(value)(dressed)
-        return value
-
-    args, kwargs = strip(args), strip(kwargs)
+    plain = {}
+    args, kwargs = _strip(args, plain), _strip(kwargs, plain)
     key = (operation, _kind(args), _kind(kwargs), repr(_numpy.geterr()))
     program = _PROGRAMS.pop(key, None)
     if program is None:
@@ -73,7 +76,7 @@ def _run(operation, function, args, kwargs):
         while len(_PROGRAMS) >= _MOST_PROGRAMS:
             del _PROGRAMS[next(iter(_PROGRAMS))]
     _PROGRAMS[key] = program
-    return dress(program(*args, **kwargs))
+    return _dress(program(*args, **kwargs), plain)
 
 
 def _one_call(function):
