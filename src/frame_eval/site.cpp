@@ -20,10 +20,17 @@ bool same_place(const SuspendedFrame& a, const SuspendedFrame& b) {
          a.slots == b.slots && a.stack == b.stack;
 }
 
+// More values, of deep recursion, are handed over as arguments: unpacking as many as take a second
+// byte to count ended CPython 3.11.
+constexpr size_t kMostHandedOver = 200;
+
 // How the functions of `frames` get their values from one another; null: as arguments.
 const Handover* handover_among(const std::vector<SuspendedFrame>& frames) {
   static const Handover handover{hold_function(), take_function()};
-  return frames.size() > 1 && numlift_hook_is_installed() != 0 ? &handover : nullptr;
+  size_t count = 0;
+  for (const SuspendedFrame& frame : frames) count += frame.value_count();
+  const bool is_chain = frames.size() > 1 && count <= kMostHandedOver;
+  return is_chain && numlift_hook_is_installed() != 0 ? &handover : nullptr;
 }
 
 // `inner` is the function of the last frame; frames around it call it. `left`, `forget`: see

@@ -154,6 +154,30 @@ GroupParts match_group(Interpreter& interpreter, const Sym& exception, const Sym
   return {group, interpreter.none()};
 }
 
+namespace {
+
+// Up to 3.11.3 the only exception that blocks of except* raise is put into a group, too.
+bool wraps_single_exception() {
+  static const bool wraps = [] {
+    const Ref globals = checked(PyDict_New());
+    check_status(PyDict_SetItemString(globals.get(), "__builtins__", PyEval_GetBuiltins()));
+    static const char* const kSource = R"(
+try:
+    try:
+        raise BaseExceptionGroup("", [ValueError()])
+    except* ValueError:
+        raise KeyError
+except BaseException as raised:
+    wraps = type(raised) is not KeyError
+)";
+    const Ref none = checked(PyRun_String(kSource, Py_file_input, globals.get(), globals.get()));
+    return PyDict_GetItemString(globals.get(), "wraps") == Py_True;
+  }();
+  return wraps;
+}
+
+}  // namespace
+
 Sym reraised_of_group(Interpreter& interpreter, const Sym& original,
                       const std::vector<Sym>& results) {
   if (results.empty()) return interpreter.none();
@@ -172,7 +196,7 @@ Sym reraised_of_group(Interpreter& interpreter, const Sym& original,
       split(interpreter, original, [&](const Sym& one) { return kept.contains(one.get()); }).match;
   if (raised.empty()) return reraised;
   if (is_exception(reraised)) raised.push_back(reraised);
-  if (raised.size() == 1) return raised.front();
+  if (raised.size() == 1 && !wraps_single_exception()) return raised.front();
   return new_group(interpreter, interpreter.text(""), make_list(std::move(raised)));
 }
 

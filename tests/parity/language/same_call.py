@@ -1,6 +1,7 @@
 """Runs a function plainly and compiled, on equal arguments, and compares the results to the bit."""
 
 import copy
+import enum
 
 import numpy as np
 
@@ -16,6 +17,8 @@ def compare(got, expected, path="result"):
         assert len(got) == len(expected), path
         for i, (a, b) in enumerate(zip(got, expected)):
             compare(a, b, f"{path}[{i}]")
+    elif isinstance(expected, enum.Enum):
+        assert got is expected, f"{path}: {got!r} for {expected!r}"
     elif isinstance(expected, dict):
         assert list(got) == list(expected), path
         for key in expected:
