@@ -188,8 +188,9 @@ class TaskMaker {
                   op_info(node.op).text);
   }
 
-  // An index that runs along an axis is part of the address, as in any other load.
-  ValueId compute_gather(NodeId id, const Subscripts& subscripts) {
+  // An index that runs along an axis is part of the address, as in any other load. Not inline: long
+  // chains of values recurse through compute().
+  [[gnu::noinline]] ValueId compute_gather(NodeId id, const Subscripts& subscripts) {
     const Node& node = plan_.graph.node(id);
     const Place& place = *plan_.of(node.operands[0]).place;
     Subscripts known(place.strides.size());
