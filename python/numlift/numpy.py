@@ -100,7 +100,8 @@ class ndarray(_numpy.ndarray, metaclass=_InPlaceOfNumPys):
     """An array whose operators, methods and functions numlift carries out."""
 
     def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
-        return _run((ufunc, method), getattr(ufunc, method), inputs, _plain_out(kwargs))
+        function = ufunc if method == "__call__" else getattr(ufunc, method)
+        return _run((ufunc, method), function, inputs, _plain_out(kwargs))
 
     def __array_function__(self, function, types, args, kwargs):
         return _run(function, function, args, kwargs)
