@@ -51,7 +51,7 @@ def test_a_signal_ends_a_long_loop(function, arguments):
         x[0] = 0.0
     before = signal.signal(signal.SIGALRM, ring)
     try:
-        signal.setitimer(signal.ITIMER_REAL, 0.1)
+        signal.setitimer(signal.ITIMER_REAL, 0.3)
         start = time.perf_counter()
         with pytest.raises(Alarm):
             function(x, *arguments)
@@ -59,8 +59,8 @@ def test_a_signal_ends_a_long_loop(function, arguments):
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
-    assert elapsed < 1.0  # 0.15 on a quiet machine
-    assert x[0] > 3e5  # what was done until then stays done; CPython would not have come so far
+    assert elapsed < 1.0  # 0.35 on a quiet machine
+    assert x[0] > 2e6  # what was done until then stays done; CPython would not have come so far
     if function is count_rows:
         assert x.max() == x.min()  # whole iterations of the outer loop
 

@@ -158,7 +158,7 @@ def test_the_arguments_of_a_plain_vjp_are_kept():
 
 
 def test_axes_of_vmap(rng):
-    a, b = rng.standard_normal((3, 2, 4)), rng.standard_normal((2, 3))
+    a, b = rng.uniform(0.5, 1.5, (3, 2, 4)), rng.uniform(0.5, 1.5, (2, 3))  # no sum cancels
     got = outside_and_inside(lambda a, b: nl.vmap(lambda a, b: a.sum() * b, in_axes=(1, 0))(a, b), a, b)
     same_tree(got, np.stack([a[:, i].sum() * b[i] for i in range(2)]))
     got = outside_and_inside(lambda a, b: nl.vmap(lambda a, b: a * b.sum(), in_axes=(-1, None), out_axes=1)(a, b), a, b)

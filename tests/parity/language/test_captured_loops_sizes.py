@@ -3,6 +3,7 @@ loops that hang on values: all inside the program."""
 
 import numpy as np
 import pytest
+from bench.programs.graphs import breadth_first
 
 import numlift as nl
 
@@ -136,23 +137,8 @@ def test_sizes_that_change_in_nested_loops():
 
 
 def test_a_search_by_frontiers():
-    def f(start, neighbour, root):
-        nodes = start.shape[0] - 1
-        distance = np.full(nodes, -1, dtype=np.int64)
-        distance[root] = 0
-        frontier = np.array([root])
-        level = 0
-        while frontier.size:
-            level += 1
-            found = np.zeros(nodes, dtype=np.bool_)
-            for node in frontier:
-                found[neighbour[start[node] : start[node + 1]]] = True
-            frontier = np.flatnonzero(found & (distance < 0))
-            distance[frontier] = level
-        return distance
-
     start = np.arange(0, 41, 2)
-    captured(f, (start, RNG.integers(0, 20, 40), 0), (start, RNG.integers(0, 20, 40), 3))
+    captured(breadth_first, (start, RNG.integers(0, 20, 40), 0), (start, RNG.integers(0, 20, 40), 3))
 
 
 def test_two_names_of_an_array_that_changes_its_size():
