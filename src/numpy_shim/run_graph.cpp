@@ -7,6 +7,7 @@
 
 #include "copy_in_place.h"
 #include "numlift/numpy_shim/dtypes.h"
+#include "numlift/numpy_shim/linear_algebra.h"
 #include "numlift/numpy_shim/errstate.h"
 #include "numlift/numpy_shim/numpy.h"
 #include "numlift/py/py_error.h"
@@ -164,18 +165,18 @@ bool is_fresh(const Node& node) {
   return op_info(node.op).op_class != OpClass::kView;
 }
 
-}  // namespace
-
 // The public function that runs this loop.
 Ref gufunc_of(const std::string& loop) {
   const std::string name = loop.substr(0, loop.find('.'));
-  if (name.starts_with("mat") || name.starts_with("vec")) return numpy_attribute(name.c_str());
-  const Ref linalg = numpy_attribute("linalg");
-  const char* function = name == "solve1"        ? "solve"
-                         : name == "cholesky_lo" ? "cholesky"
-                                                 : name.c_str();
-  return checked(PyObject_GetAttrString(linalg.get(), function));
+  for (const LinearAlgebra& row : kLinearAlgebra) {
+    if (name != row.gufunc) continue;
+    const std::string function(row.path.substr(row.path.rfind('.') + 1));
+    return checked(PyObject_GetAttrString(numpy_attribute("linalg").get(), function.c_str()));
+  }
+  return numpy_attribute(name.c_str());
 }
+
+}  // namespace
 
 Ref laid_out(Ref value, const Node& node) {
   return is_fresh(node) ? in_order(std::move(value), node.order) : value;

@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "numlift/numpy_shim/linear_algebra.h"
 #include "numlift/numpy_shim/numpy.h"
 #include "numlift/py/py_error.h"
 #include "symbolic/numpy_handlers.h"
@@ -11,6 +12,10 @@
 #include "symbolic/numpy_ufuncs.h"
 
 namespace numlift::frame_eval {
+
+using numpy_shim::kLinearAlgebra;
+using numpy_shim::LinearAlgebra;
+
 namespace {
 
 // Core dims by number and the batch axis, from the operands' dims.
@@ -102,32 +107,16 @@ Sym call_gufunc(Tracer& tracer, BorrowedRef gufunc, std::span<const Sym> values,
   const DType result = types_of_loop->outputs[0];
   const std::vector<SizeExpr> result_dims = dims.result(loop->core.back());
   const bool has_conditions = is_float(result) || is_complex(result);
-  const uint8_t checks =
-      std::exchange(tracer.fp_checks, has_conditions ? tracer.fp_checks : uint8_t{kFpNone});
+  const ScopedFpChecks watched(tracer, has_conditions ? tracer.fp_checks : uint8_t{kFpNone});
   const NodeId node =
       tracer.append(Op::kGufunc, std::move(nodes), LoopAttr{loop_index(tracer.graph(), *loop)},
                     result_type_for(result, result_dims, result_dims.empty()));
-  tracer.fp_checks = checks;
   return new_result(tracer, node);
 }
 
 // ---------------------------------------------------------------- numpy.linalg
 
 namespace {
-
-struct LinearAlgebra {
-  const char* path;
-  const char* gufunc;  // of numpy.linalg._umath_linalg
-  size_t operands;
-  // Raises LinAlgError where the loop meets "invalid", whatever errstate says, and is silent about
-  // all else.
-  bool raises;
-};
-
-constexpr LinearAlgebra kLinearAlgebra[] = {{"numpy.linalg.inv", "inv", 1, true},
-                                            {"numpy.linalg.solve", "solve", 2, true},
-                                            {"numpy.linalg.cholesky", "cholesky_lo", 1, true},
-                                            {"numpy.linalg.det", "det", 1, false}};
 
 Ref linear_algebra_loop(const char* name) {
   static PyObject* const module =
@@ -145,30 +134,33 @@ DType computed_in(DType dtype) { return is_complex(dtype) ? DType::kComplex128 :
 }  // namespace
 
 Sym call_linear_algebra(Tracer& tracer, const NumpyArguments& arguments) {
-  const auto& entry =
-      *std::find_if(std::begin(kLinearAlgebra), std::end(kLinearAlgebra),
-                    [&](const LinearAlgebra& row) { return row.path == arguments.entry->path; });
   const std::vector<Sym>& values = arguments.positional;
-  const bool fits = values.size() == entry.operands && arguments.keywords.empty() &&
-                    std::all_of(values.begin(), values.end(), [&](const Sym& value) {
-                      const ArrayValue* array = as_array(value);
-                      return array != nullptr && is_lapack_dtype(array->type.dtype) &&
-                             array->type.rank() <= 2 &&
-                             array->type.dtype == as_array(values[0])->type.dtype;
-                    });
-  if (!fits || as_array(values[0])->type.rank() != 2) return call_extern(tracer, arguments);
-  const bool is_vector = entry.operands == 2 && as_array(values[1])->type.rank() == 1;
-  const Ref loop = linear_algebra_loop(is_vector ? "solve1" : entry.gufunc);
+  const auto rank_of = [&](size_t operand) {
+    const ArrayValue* array = operand < values.size() ? as_array(values[operand]) : nullptr;
+    return array == nullptr ? 0 : array->type.rank();
+  };
+  const auto row = std::find_if(
+      std::begin(kLinearAlgebra), std::end(kLinearAlgebra), [&](const LinearAlgebra& one) {
+        return one.path == arguments.entry->path && one.ranks[0] == rank_of(0) &&
+               one.ranks[1] == rank_of(1) && values.size() == (one.ranks[1] == 0 ? 1u : 2u);
+      });
+  const bool is_plain = row != std::end(kLinearAlgebra) && arguments.keywords.empty() &&
+                        std::all_of(values.begin(), values.end(), [&](const Sym& value) {
+                          const DType dtype = as_array(value)->type.dtype;
+                          return is_lapack_dtype(dtype) && dtype == as_array(values[0])->type.dtype;
+                        });
+  if (!is_plain) return call_extern(tracer, arguments);
   const DType dtype = as_array(values[0])->type.dtype, wide = computed_in(dtype);
   std::vector<Sym> operands = values;
   for (Sym& operand : operands) {
-    if (dtype == wide) continue;
-    operand = tracer.new_array(cast(tracer, tracer.read(*as_array(operand)), wide));
+    if (dtype != wide)
+      operand = tracer.new_array(cast(tracer, tracer.read(*as_array(operand)), wide));
   }
-  const uint8_t checks =
-      std::exchange(tracer.fp_checks, entry.raises ? uint8_t{kFpInvalid} : tracer.fp_checks);
-  const Sym made = call_gufunc(tracer, loop, operands);
-  tracer.fp_checks = checks;
+  Sym made;
+  {
+    const ScopedFpChecks watched(tracer, row->raises ? uint8_t{kFpInvalid} : tracer.fp_checks);
+    made = call_gufunc(tracer, linear_algebra_loop(row->gufunc), operands);
+  }
   if (!made) return call_extern(tracer, arguments);
   if (dtype == wide) return made;
   const NodeId result = made->kind == SymKind::kArray ? tracer.read(*as_array(made))

@@ -204,10 +204,8 @@ class Tracer {
     return result;
   }
 
-  bool takes_checks = true;  // whether the graph may have check nodes (its back end knows them)
-  // Whether the program may draw from random generators: its back end puts their states back.
-  bool may_draw() const { return may_draw_; }
-  void set_may_draw(bool may) { may_draw_ = may; }
+  // Whether the back end knows regions and checks, and puts the states of random generators back.
+  bool takes_control_flow = true;
 
   // ---- where the trace is now
   uint8_t fp_checks = kFpAll;  // from np.errstate; a traced `with np.errstate` changes it
@@ -258,9 +256,23 @@ class Tracer {
   std::vector<NodeId> open_regions_;  // their begins, outermost first
   bool has_regions_ = false;
   bool has_draws_ = false;  // from random generators
-  bool may_draw_ = true;
   friend class ExternCall;
   friend class Transforms;
+};
+
+// As long as it lives, only these floating-point conditions are looked for in what is traced.
+class ScopedFpChecks {
+ public:
+  ScopedFpChecks(Tracer& tracer, uint8_t checks) : tracer_(tracer), before_(tracer.fp_checks) {
+    tracer.fp_checks = checks;
+  }
+  ~ScopedFpChecks() { tracer_.fp_checks = before_; }
+  ScopedFpChecks(const ScopedFpChecks&) = delete;
+  ScopedFpChecks& operator=(const ScopedFpChecks&) = delete;
+
+ private:
+  Tracer& tracer_;
+  uint8_t before_;
 };
 
 }  // namespace numlift::frame_eval
