@@ -28,10 +28,8 @@ NodeId number_node(Tracer& tracer, const Sym& value, DType dtype) {
     node = constant_node(tracer, bits, type->value_kind);
   }
   if (tracer.type_of(node).dtype == dtype) return node;
-  const uint8_t checks = std::exchange(tracer.fp_checks, kFpNone);
-  node = tracer.append(Op::kCast, {node}, NoAttr{}, py_scalar_type(dtype));
-  tracer.fp_checks = checks;
-  return node;
+  const ScopedFpChecks quietly(tracer, kFpNone);
+  return tracer.append(Op::kCast, {node}, NoAttr{}, py_scalar_type(dtype));
 }
 
 namespace {
@@ -46,25 +44,12 @@ void placed(Tracer& tracer, NodeId before, Make make) {
     tracer.move_before(NodeId{static_cast<uint32_t>(i)}, before);
 }
 
-void keep_in_bounds(Tracer& tracer, NodeId integer) {
-  constexpr int64_t kMost = int64_t{1} << 40;
-  for (const auto& [op, bound] : {std::pair{Op::kLessEqual, kMost}, {Op::kGreaterEqual, -kMost}}) {
-    const NodeId limit =
-        constant_node(tracer, make_scalar(DType::kInt64, bound), ValueKind::kPyScalar);
-    tracer.control(Op::kCheck,
-                   tracer.append(op, {integer, limit}, NoAttr{}, py_scalar_type(DType::kBool)));
-  }
-}
-
-}  // namespace
-
-namespace {
-
-// What a size that changes never exceeds: the program checks it.
-constexpr int64_t kMostSize = int64_t{1} << 40;
+// What the symbols of a state never exceed, so that sums of sizes stay in 64 bits: the program
+// checks it.
+constexpr int64_t kMost = int64_t{1} << 40;
 
 SizeExpr size_symbol(Tracer& tracer, int64_t hint) {
-  return tracer.run_symbol(hint, Tracer::Bounds{0, kMostSize});
+  return tracer.run_symbol(hint, Tracer::Bounds{0, kMost});
 }
 
 NodeId with_sizes(Tracer& tracer, NodeId array, std::vector<SizeExpr> dims) {
@@ -172,7 +157,10 @@ class CarrierStores {
     switch (carrier->type.kind) {
       case StateKind::kInt: {
         const NodeId number = number_node(tracer_, value, DType::kInt64);
-        if (value->kind != SymKind::kObject) keep_in_bounds(tracer_, number);
+        if (value->kind != SymKind::kObject) {
+          check_int(tracer_, Op::kLessEqual, number, kMost);
+          check_int(tracer_, Op::kGreaterEqual, number, -kMost);
+        }
         symbols_.push_back(*carrier->symbol.as_symbol());
         numbers_.push_back(number);
         return;
@@ -217,10 +205,7 @@ class CarrierStores {
     const auto known = sizes_.find(symbol);
     if (known != sizes_.end()) return known->second;
     const NodeId number = tracer_.size_node(size);
-    const NodeId most =
-        constant_node(tracer_, make_scalar(DType::kInt64, kMostSize), ValueKind::kPyScalar);
-    tracer_.control(Op::kCheck, tracer_.append(Op::kLessEqual, {number, most}, NoAttr{},
-                                               py_scalar_type(DType::kBool)));
+    check_int(tracer_, Op::kLessEqual, number, kMost);
     const SizeExpr now = size_symbol(tracer_, tracer_.hint(size));
     tracer_.assign({*now.as_symbol()}, {number});
     sizes_.emplace(symbol, now);

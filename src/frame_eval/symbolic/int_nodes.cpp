@@ -19,11 +19,9 @@ NodeId bool_of(Interpreter& interpreter, Op op, NodeId a, NodeId b) {
   return scalar_node(interpreter, op, {a, b}, DType::kBool, kFpNone);
 }
 
-void require_between(Interpreter& interpreter, NodeId value, int64_t least, int64_t most) {
-  for (const auto& [op, bound] : {std::pair{Op::kGreaterEqual, least}, {Op::kLessEqual, most}}) {
-    const NodeId limit = int_constant(interpreter.tracer, bound);
-    interpreter.tracer.control(Op::kCheck, bool_of(interpreter, op, value, limit));
-  }
+void require_between(Tracer& tracer, NodeId value, int64_t least, int64_t most) {
+  check_int(tracer, Op::kGreaterEqual, value, least);
+  check_int(tracer, Op::kLessEqual, value, most);
 }
 
 std::optional<int64_t> known_int(const Sym& value) {
@@ -98,10 +96,10 @@ std::optional<Sym> int_node_binary(Interpreter& interpreter, int nb_op, const Sy
                                            DType::kBool, kFpNone));
     }
     case kNbRshift:
-      require_between(interpreter, *y, 0, 63);
+      require_between(tracer, *y, 0, 63);
       return result(Op::kRightShift, kFpNone);
     case kNbLshift: {
-      require_between(interpreter, *y, 0, 62);
+      require_between(tracer, *y, 0, 62);
       Sym made = result(Op::kLeftShift, kFpNone);
       const NodeId back = scalar_node(interpreter, Op::kRightShift,
                                       {as<ScalarValue>(made).node, *y}, DType::kInt64, kFpNone);
@@ -118,7 +116,7 @@ std::optional<Sym> int_node_binary(Interpreter& interpreter, int nb_op, const Sy
     }
     case kNbTrueDivide: {
       const NodeId divisor = exact_float_operand(interpreter, b);
-      tracer.control(Op::kCheck, bool_of(interpreter, Op::kNotEqual, *y, int_constant(tracer, 0)));
+      check_int(tracer, Op::kNotEqual, *y, 0);
       return tracer.new_scalar(scalar_node(interpreter, Op::kDivide,
                                            {exact_float_operand(interpreter, a), divisor},
                                            DType::kFloat64, kFpNone));
@@ -158,7 +156,7 @@ NodeId exact_float_operand(Interpreter& interpreter, const Sym& number) {
       number->kind == SymKind::kSize ||
       (number->kind == SymKind::kScalar && as<ScalarValue>(number).type.dtype == DType::kInt64);
   if (is_int)
-    require_between(interpreter, *int_operand(interpreter, number), -(int64_t{1} << 53),
+    require_between(interpreter.tracer, *int_operand(interpreter, number), -(int64_t{1} << 53),
                     int64_t{1} << 53);
   return float_operand(interpreter, number);
 }

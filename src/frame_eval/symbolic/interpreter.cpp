@@ -520,8 +520,7 @@ std::variant<TraceResult, TraceBreak> trace_with(const TraceStart& start,
     trace_clock() = 0;
     Tracer tracer(start.function, inputs);
     tracer.fp_checks = numpy_shim::current_fp_checks();
-    tracer.takes_checks = start.control_flow;
-    tracer.set_may_draw(start.control_flow);
+    tracer.takes_control_flow = start.control_flow;
     try {
       Interpreter interpreter(tracer);
       interpreter.stop_at = stop_at;

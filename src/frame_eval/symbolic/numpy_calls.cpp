@@ -8,6 +8,7 @@
 #include "numlift/py/py_error.h"
 #include "symbolic/numpy_handlers.h"
 #include "symbolic/numpy_ufuncs.h"
+#include "symbolic/operators.h"
 
 namespace numlift::frame_eval {
 
@@ -197,10 +198,6 @@ Sym call_method(Tracer& tracer, const Sym& self, BorrowedRef name, const std::st
 
 namespace {
 
-bool is_either_number(const Sym& value) {
-  return value->kind == SymKind::kScalar && static_cast<const ScalarValue&>(*value).either;
-}
-
 // Whether NumPy runs the same loop whichever of them a number that may be Python's or NumPy's is.
 bool takes_either(Tracer& tracer, BorrowedRef ufunc, std::span<const Sym> args) {
   std::vector<OperandType> as_numpy, as_int, as_float;
@@ -208,7 +205,7 @@ bool takes_either(Tracer& tracer, BorrowedRef ufunc, std::span<const Sym> args) 
     const auto operand = find_operand(tracer, arg);
     if (!operand) return false;
     for (auto* types : {&as_numpy, &as_int, &as_float}) types->push_back(operand->type);
-    if (!is_either_number(arg)) continue;
+    if (!is_either(arg)) continue;
     as_int.back() = {DType::kInt64, true};
     as_float.back() = {DType::kFloat64, true};
   }
@@ -222,9 +219,9 @@ bool takes_either(Tracer& tracer, BorrowedRef ufunc, std::span<const Sym> args) 
 
 void refuse_either(Tracer& tracer, BorrowedRef callable, std::span<const Sym> args,
                    Keywords kwargs) {
-  const bool any = std::any_of(args.begin(), args.end(), is_either_number) ||
+  const bool any = std::any_of(args.begin(), args.end(), is_either) ||
                    std::any_of(kwargs.begin(), kwargs.end(),
-                               [](const auto& one) { return is_either_number(one.second); });
+                               [](const auto& one) { return is_either(one.second); });
   if (!any || (is_ufunc(callable) && kwargs.empty() && takes_either(tracer, callable, args)))
     return;
   refuse_loop("a call of NumPy with a number that may be Python's or NumPy's, by the iteration");
@@ -241,7 +238,7 @@ Sym numpy_call(Tracer& tracer, BorrowedRef callable, std::span<const Sym> args, 
 Sym numpy_call_method(Tracer& tracer, const Sym& self, BorrowedRef name, std::span<const Sym> args,
                       Keywords kwargs) {
   const std::string text = PyUnicode_AsUTF8(name.get());
-  if (is_either_number(self)) refuse_loop("a method of a number that may be Python's or NumPy's");
+  if (is_either(self)) refuse_loop("a method of a number that may be Python's or NumPy's");
   refuse_either(tracer, {}, args, kwargs);
   return tracer.operation([&] { return method_operation_name(text); },
                           [&] { return call_method(tracer, self, name, text, args, kwargs); });

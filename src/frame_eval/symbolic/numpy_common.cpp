@@ -1,6 +1,7 @@
 // Operands, constants, casts, results and requirements of the NumPy handlers.
 #include "symbolic/numpy_common.h"
 
+#include "numlift/graph/scalar.h"
 #include "numlift/numpy_shim/dtypes.h"
 #include "numlift/numpy_shim/numpy.h"
 #include "numlift/py/py_error.h"
@@ -345,11 +346,16 @@ Sym store_out(Tracer& tracer, const Sym& out, NodeId node, std::string_view what
 
 void require(Tracer& tracer, NodeId node) {
   // A division by zero stops the program: there is no other way to ask for it in the graph.
-  const uint8_t before = tracer.fp_checks;
-  tracer.fp_checks = kFpDivide;
+  const ScopedFpChecks divide(tracer, kFpDivide);
   const NodeId one = int_node(tracer, 1, DType::kFloat64);
   elementwise(tracer, Op::kDivide, {one, cast(tracer, node, DType::kFloat64)}, DType::kFloat64);
-  tracer.fp_checks = before;
+}
+
+void check_int(Tracer& tracer, Op comparison, NodeId integer, int64_t bound) {
+  const NodeId limit =
+      constant_node(tracer, make_scalar(DType::kInt64, bound), ValueKind::kPyScalar);
+  tracer.control(Op::kCheck, tracer.append(comparison, {integer, limit}, NoAttr{},
+                                           py_scalar_type(DType::kBool)));
 }
 
 }  // namespace numlift::frame_eval

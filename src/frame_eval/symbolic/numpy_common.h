@@ -127,6 +127,9 @@ std::string casting_argument(Tracer& tracer, const Sym& value, const char* missi
 // ---- requirements
 // The program goes on only when the rank-0 bool `node` is true (else the call runs in CPython).
 void require(Tracer& tracer, NodeId node);
+// The same of `comparison(integer, bound)`, by a check node: the back end knows these
+// (Tracer::takes_control_flow).
+void check_int(Tracer& tracer, Op comparison, NodeId integer, int64_t bound);
 
 // np.errstate(divide="raise", over="raise", invalid="raise") as long as it lives.
 class RaiseOnWarning {

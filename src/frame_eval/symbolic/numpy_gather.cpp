@@ -33,23 +33,12 @@ std::optional<IndexArray> index_array(Tracer& tracer, const Sym& item) {
 
 // The index counted from the front. The program goes on only when all of it lies inside the axis.
 NodeId checked_index(Tracer& tracer, const IndexArray& index, const SizeExpr& length) {
-  const auto test = [&](Op op, NodeId limit) {
-    return elementwise(tracer, op, {index.node, limit}, DType::kBool);
-  };
-  const NodeId size = tracer.size_node(length);
-  NodeId inside = test(Op::kLess, size);
-  if (index.may_be_negative) {
-    const NodeId above = test(Op::kGreaterEqual, tracer.size_node(tracer.simplify(0 - length)));
-    inside = elementwise(tracer, Op::kLogicalAnd, {inside, above}, DType::kBool);
-  }
-  ReduceAttr all;
-  all.axes.resize(index.dims.size());
-  std::iota(all.axes.begin(), all.axes.end(), 0);
-  tracer.control(Op::kCheck, tracer.append(Op::kReduceAll, {inside}, std::move(all),
-                                           numpy_scalar_type(DType::kBool)));
+  require_inside(tracer, index.node, length, index.may_be_negative);
   if (!index.may_be_negative) return index.node;
-  const NodeId negative = test(Op::kLess, tracer.size_node(0));
-  const NodeId from_end = elementwise(tracer, Op::kAdd, {index.node, size}, DType::kInt64);
+  const NodeId negative =
+      elementwise(tracer, Op::kLess, {index.node, tracer.size_node(0)}, DType::kBool);
+  const NodeId from_end =
+      elementwise(tracer, Op::kAdd, {index.node, tracer.size_node(length)}, DType::kInt64);
   return elementwise(tracer, Op::kSelect, {negative, from_end, index.node}, DType::kInt64);
 }
 
@@ -128,8 +117,24 @@ Sym indexed(Tracer& tracer, const Gather& what) {
 
 }  // namespace
 
+void require_inside(Tracer& tracer, NodeId index, const SizeExpr& length, bool may_be_negative) {
+  const auto test = [&](Op op, const SizeExpr& limit) {
+    return elementwise(tracer, op, {index, tracer.size_node(limit)}, DType::kBool);
+  };
+  NodeId inside = test(Op::kLess, length);
+  if (may_be_negative) {
+    const NodeId above = test(Op::kGreaterEqual, tracer.simplify(-length));
+    inside = elementwise(tracer, Op::kLogicalAnd, {inside, above}, DType::kBool);
+  }
+  ReduceAttr all;
+  all.axes.resize(tracer.type_of(index).dims.size());
+  std::iota(all.axes.begin(), all.axes.end(), 0);
+  tracer.control(Op::kCheck, tracer.append(Op::kReduceAll, {inside}, std::move(all),
+                                           numpy_scalar_type(DType::kBool)));
+}
+
 Sym gather_items(Tracer& tracer, const ArrayValue& array, const IndexKey& key) {
-  if (!tracer.takes_checks || tracer.leaves_calls) return nullptr;
+  if (!tracer.takes_control_flow || tracer.leaves_calls) return nullptr;
   // The slices first, with all of the axes that the arrays index.
   IndexKey basic;
   std::vector<size_t> places;
@@ -166,9 +171,9 @@ Sym gather_items(Tracer& tracer, const ArrayValue& array, const IndexKey& key) {
 Sym call_take(Tracer& tracer, const NumpyArguments& arguments) {
   const ArrayValue* array = as_array(arguments.get("a"));
   const Sym axis_argument = arguments.get("axis");
-  if (!tracer.takes_checks || tracer.leaves_calls || array == nullptr || array->type.rank() == 0 ||
-      !is_none(arguments.get("out")) || arguments.get("mode") != nullptr ||
-      (is_none(axis_argument) && array->type.rank() != 1))
+  if (!tracer.takes_control_flow || tracer.leaves_calls || array == nullptr ||
+      array->type.rank() == 0 || !is_none(arguments.get("out")) ||
+      arguments.get("mode") != nullptr || (is_none(axis_argument) && array->type.rank() != 1))
     return call_extern(tracer, arguments);
   const auto axis = is_none(axis_argument) ? 0 : constant_int(tracer, axis_argument, "numpy.take");
   const auto index = index_array(tracer, arguments.get("indices"));

@@ -19,13 +19,10 @@ bool is_int(const Sym& value) {
 
 // start + i * delta, as NumPy's fill loops compute it.
 NodeId ramp(Tracer& tracer, const SizeExpr& length, NodeId start, NodeId delta, DType dtype) {
-  const uint8_t before = tracer.fp_checks;
-  tracer.fp_checks = kFpNone;
+  const ScopedFpChecks quietly(tracer, kFpNone);
   const NodeId index = cast(tracer, positions(tracer, {length}, 0), dtype);
   const NodeId scaled = elementwise(tracer, Op::kMultiply, {index, delta}, dtype);
-  const NodeId node = elementwise(tracer, Op::kAdd, {scaled, start}, dtype);
-  tracer.fp_checks = before;
-  return node;
+  return elementwise(tracer, Op::kAdd, {scaled, start}, dtype);
 }
 
 NodeId size_node(Tracer& tracer, const SizeExpr& given, DType dtype) {
@@ -80,12 +77,10 @@ Sym arange_of_ints(Tracer& tracer, const SizeExpr& start, const SizeExpr& stop,
   // The second element is start + step as an int, made a float once; delta is a difference of
   // floats.
   const NodeId first = size_node(tracer, start, dtype);
-  const uint8_t before = tracer.fp_checks;
-  tracer.fp_checks = kFpNone;
+  const ScopedFpChecks quietly(tracer, kFpNone);
   const NodeId delta =
       elementwise(tracer, Op::kSubtract,
                   {size_node(tracer, tracer.simplify(start + step), dtype), first}, dtype);
-  tracer.fp_checks = before;
   return tracer.new_array(ramp(tracer, length, first, delta, dtype));
 }
 

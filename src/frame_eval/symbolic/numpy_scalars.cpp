@@ -75,11 +75,8 @@ Sym numpy_to_number(Tracer& tracer, PyTypeObject* number_type, const Sym& value)
     NodeId node = operand.node;
     if (is_float(from)) {
       // Towards zero; what int64 cannot hold stops the program (Python's int is unbounded).
-      const uint8_t before = tracer.fp_checks;
-      tracer.fp_checks = kFpAll;
-      const Sym made = result(cast(tracer, node, DType::kFloat64), DType::kInt64);
-      tracer.fp_checks = before;
-      return made;
+      const ScopedFpChecks all(tracer, kFpAll);
+      return result(cast(tracer, node, DType::kFloat64), DType::kInt64);
     }
     if (from == DType::kUInt64) {
       require(tracer, elementwise(tracer, Op::kLessEqual, {node, int_node(tracer, INT64_MAX, from)},

@@ -6,27 +6,13 @@
 #include "numlift/graph/scalar.h"
 #include "numlift/numpy_shim/dtypes.h"
 #include "symbolic/numpy_extern.h"
+#include "symbolic/numpy_gather.h"
 #include "symbolic/numpy_handlers.h"
 #include "symbolic/numpy_store.h"
 
 namespace numlift::frame_eval {
 
 namespace {
-
-// Nothing that is computed here can meet a floating-point condition.
-class Quietly {
- public:
-  explicit Quietly(Tracer& tracer) : tracer_(tracer), before_(tracer.fp_checks) {
-    tracer.fp_checks = kFpNone;
-  }
-  ~Quietly() { tracer_.fp_checks = before_; }
-  Quietly(const Quietly&) = delete;
-  Quietly& operator=(const Quietly&) = delete;
-
- private:
-  Tracer& tracer_;
-  uint8_t before_;
-};
 
 using Places = std::vector<SizeExpr>;
 using Body = std::function<void(const Places& at)>;
@@ -169,12 +155,12 @@ bool is_whole_slice(const Sym& item) {
 
 Sym gather_by_mask(Tracer& tracer, const ArrayValue& array, const ArrayValue& mask) {
   if (!tracer.may_add_regions() || !mask_fits(tracer, array, mask)) return nullptr;
-  const Quietly quietly(tracer);
+  const ScopedFpChecks quietly(tracer, kFpNone);
   return gather_masked(tracer, tracer.read(array), tracer.read(mask));
 }
 
 Sym places_of_mask(Tracer& tracer, NodeId mask) {
-  const Quietly quietly(tracer);
+  const ScopedFpChecks quietly(tracer, kFpNone);
   const NodeId places = tracer.append(Op::kIota, {}, IotaAttr{0},
                                       array_type(DType::kInt64, tracer.type_of(mask).dims));
   return gather_masked(tracer, places, mask);
@@ -186,7 +172,7 @@ bool scatter_by_mask(Tracer& tracer, ArrayValue& array, const ArrayValue& mask,
   if (!tracer.may_add_regions() || value.rank() != rank || !mask_fits(tracer, array, mask))
     return false;
   const NodeId given = assigned_node(tracer, value, array.type.dtype);
-  const Quietly quietly(tracer);
+  const ScopedFpChecks quietly(tracer, kFpNone);
   std::vector<SizeExpr> rest = dims_of(tracer, array);
   rest.erase(rest.begin(), rest.begin() + mask.type.rank());
   for (size_t axis = 0; axis < rest.size(); ++axis) {
@@ -230,7 +216,7 @@ std::optional<IndexedPlaces> indexed_places(Tracer& tracer, const ArrayValue& ar
       return std::nullopt;
     all.push_back(dims_of(tracer, *index));
   }
-  const Quietly quietly(tracer);
+  const ScopedFpChecks quietly(tracer, kFpNone);
   IndexedPlaces places;
   places.at = broadcast_dims(tracer, all, "index arrays");
   places.dims = places.at;
@@ -238,16 +224,7 @@ std::optional<IndexedPlaces> indexed_places(Tracer& tracer, const ArrayValue& ar
   for (size_t k = 0; k < count; ++k) {
     const NodeId index = cast(
         tracer, apart_from(tracer, array, tracer.read(*as_array(key.items[k]))), DType::kInt64);
-    const auto inside = [&](Op op, const SizeExpr& bound) {
-      return elementwise(tracer, op, {index, tracer.size_node(bound)}, DType::kBool);
-    };
-    const NodeId are_inside = elementwise(
-        tracer, Op::kLogicalAnd, {inside(Op::kGreaterEqual, -dims[k]), inside(Op::kLess, dims[k])},
-        DType::kBool);
-    std::vector<int> axes;
-    for (int axis = 0; axis < tracer.type_of(index).rank(); ++axis) axes.push_back(axis);
-    tracer.control(Op::kCheck, tracer.append(Op::kReduceAll, {are_inside}, ReduceAttr{axes},
-                                             result_type_for(DType::kBool, {}, true)));
+    require_inside(tracer, index, dims[k], true);
     places.indices.push_back(broadcast_node(tracer, index, places.at, false));
   }
   return places;
@@ -276,7 +253,7 @@ Places counted(Tracer& tracer, const std::vector<SizeExpr>& dims, const IndexedP
 void scatter(Tracer& tracer, ArrayValue& array, const IndexedPlaces& places, NodeId value,
              std::optional<Op> update) {
   const uint8_t checks = is_integer(array.type.dtype) ? uint8_t{kFpNone} : tracer.fp_checks;
-  const Quietly quietly(tracer);
+  const ScopedFpChecks quietly(tracer, kFpNone);
   const NodeId content = apart_from(tracer, array, value);
   const std::vector<SizeExpr> dims = dims_of(tracer, array);
   const std::vector<SizeExpr> rest(places.dims.begin() + static_cast<ptrdiff_t>(places.at.size()),
@@ -286,9 +263,8 @@ void scatter(Tracer& tracer, ArrayValue& array, const IndexedPlaces& places, Nod
     NodeId now = read_at(tracer, content, at);
     if (update) {
       const NodeId before = read_at(tracer, tracer.read(array), place);
-      tracer.fp_checks = checks;
+      const ScopedFpChecks watched(tracer, checks);
       now = tracer.append(*update, {before, now}, NoAttr{}, array_type(array.type.dtype, rest));
-      tracer.fp_checks = kFpNone;
     }
     store_at(tracer, array, place, now);
   });
@@ -326,7 +302,7 @@ Sym call_flatnonzero(Tracer& tracer, const NumpyArguments& arguments) {
     return call_extern_unknown(tracer, arguments);
   NodeId mask = tracer.read(*array);
   if (array->type.dtype != DType::kBool) {
-    const Quietly quietly(tracer);
+    const ScopedFpChecks quietly(tracer, kFpNone);
     ScalarBits zero;
     zero.dtype = array->type.dtype;
     mask = elementwise(tracer, Op::kNotEqual, {mask, constant_node(tracer, zero)}, DType::kBool);

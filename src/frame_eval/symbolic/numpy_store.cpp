@@ -107,11 +107,8 @@ NodeId assigned_node(Tracer& tracer, const Operand& value, DType dtype) {
   }
   if (!value.constant && value.type.weak && from == DType::kFloat64 && is_integer(dtype)) {
     // int() of a Python float raises whatever np.errstate says.
-    const uint8_t before = tracer.fp_checks;
-    tracer.fp_checks = kFpAll;
-    const NodeId node = cast_operand(tracer, value, dtype);
-    tracer.fp_checks = before;
-    return node;
+    const ScopedFpChecks all(tracer, kFpAll);
+    return cast_operand(tracer, value, dtype);
   }
   return cast_operand(tracer, value, dtype);
 }

@@ -92,10 +92,8 @@ NodeId constant_node(Interpreter& interpreter, double value) {
 NodeId scalar_node(Interpreter& interpreter, Op op, std::vector<NodeId> operands, DType dtype,
                    uint8_t checks) {
   Tracer& tracer = interpreter.tracer;
-  const uint8_t kept = std::exchange(tracer.fp_checks, checks);
-  const NodeId node = tracer.append(op, std::move(operands), NoAttr{}, py_scalar_type(dtype));
-  tracer.fp_checks = kept;
-  return node;
+  const ScopedFpChecks watched(tracer, checks);
+  return tracer.append(op, std::move(operands), NoAttr{}, py_scalar_type(dtype));
 }
 
 void check_nonzero(Interpreter& interpreter, const Sym& divisor) {

@@ -89,7 +89,7 @@ Sym call_draw(Interpreter& interpreter, const Sym& generator, const std::string&
               CallArguments arguments) {
   Tracer& tracer = interpreter.tracer;
   const std::string path = "numpy.random.Generator." + name;
-  if (!tracer.may_draw()) throw_break("unsupported_numpy", path + " with this backend");
+  if (!tracer.takes_control_flow) throw_break("unsupported_numpy", path + " with this backend");
   if (const Sym out = keyword(arguments, "out"); out && !is_none(out))
     throw_break("numpy_argument", path + " with out=");
   const size_t size_at = find_draw(name)->size_at;
