@@ -85,15 +85,25 @@ Step make_extern_step(const Plan& plan, NodeId id) {
   return step;
 }
 
-Step make_loop_step(const Plan& plan, NodeId id) {
-  const Node& node = plan.graph.node(id);
+// Without what moves the loop along its arguments.
+NumpyLoopStep begin_loop_step(const Node& node, SizeExpr count) {
   NumpyLoopStep step;
   step.loop = attr_of<LoopAttr>(node).loop;
   step.fp_checks = node.fp_checks;
-  step.count = product(node.type.dims);
+  step.count = std::move(count);
+  return step;
+}
+
+std::vector<NodeId> loop_arguments(const Node& node, NodeId id) {
   std::vector<NodeId> arguments = node.operands;
   arguments.push_back(id);
-  for (NodeId argument : arguments) {
+  return arguments;
+}
+
+Step make_loop_step(const Plan& plan, NodeId id) {
+  const Node& node = plan.graph.node(id);
+  NumpyLoopStep step = begin_loop_step(node, product(node.type.dims));
+  for (NodeId argument : loop_arguments(node, id)) {
     const Type& type = plan.graph.node(argument).type;
     const bool is_fixed = type.dims.empty() && !node.type.dims.empty();
     step.arguments.push_back(
@@ -104,13 +114,9 @@ Step make_loop_step(const Plan& plan, NodeId id) {
 
 Step make_gufunc_step(const Plan& plan, NodeId id) {
   const Node& node = plan.graph.node(id);
-  NumpyLoopStep step;
-  step.loop = attr_of<LoopAttr>(node).loop;
-  step.fp_checks = node.fp_checks;
-  step.count = 1;
+  NumpyLoopStep step = begin_loop_step(node, 1);
   const auto& core = plan.graph.loops[step.loop].core;
-  std::vector<NodeId> arguments = node.operands;
-  arguments.push_back(id);
+  const std::vector<NodeId> arguments = loop_arguments(node, id);
   for (size_t i = 0; i < arguments.size(); ++i) {
     const Type& type = plan.graph.node(arguments[i]).type;
     const Place& place = *plan.of(arguments[i]).place;

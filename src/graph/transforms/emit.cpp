@@ -46,14 +46,8 @@ bool NewestVersions::is_stale(NodeId id) const {
 }
 
 NodeId Emit::add(Op op, std::vector<NodeId> operands, Attr attr, Type type, AxisOrder order) {
-  Node node;
-  node.op = op;
-  node.operands = std::move(operands);
-  node.attr = std::move(attr);
-  node.type = std::move(type);
-  node.order = std::move(order);
-  node.location = location_;
-  return graph_.append(std::move(node));
+  return graph_.append({op, std::move(operands), std::move(attr), std::move(type), std::move(order),
+                        kFpNone, location_});
 }
 
 // ---------------------------------------------------------------- values
