@@ -37,6 +37,7 @@ __all__ = [
     "config",
     "cpp_extension",
     "custom_op",
+    "disk_cache_info",
     "error_on_graph_break",
     "explain",
     "fx",
@@ -95,6 +96,7 @@ def compile(fn=None, *, fullgraph=False, dynamic=None, backend="llvm"):
 
 
 from . import compiler  # noqa: E402  (it needs what is above)
+from .compiler import disk_cache_info  # noqa: E402
 
 
 def __getattr__(name):

@@ -24,4 +24,4 @@ def test_code_of_the_page(tmp_path, monkeypatch):
 def test_every_hatch_is_in_the_page():
     text = PAGE.read_text()
     for name in nl.compiler.__all__:
-        assert name in text or name in ("list_backends", "disk_cache_info"), name
+        assert name in text or name == "list_backends", name

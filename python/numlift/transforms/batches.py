@@ -8,17 +8,10 @@ code.
 import numpy as np
 
 from .primitives import place, sum_from_end
+from .registry import adds_to
 
 BATCHES = {}
-
-
-def _rule(*names):
-    def add(rule):
-        for name in names:
-            BATCHES[name] = BATCHES[name.replace("numpy.ndarray", "ndarray")] = rule
-        return rule
-
-    return add
+_rule = adds_to(BATCHES)
 
 
 def _widened(a, is_batched, rank):

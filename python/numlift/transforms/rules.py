@@ -8,17 +8,10 @@ traced like the user's code, so they may be differentiated themselves.
 import numpy as np
 
 from .primitives import place, place_along, slide, sum_from_end, unpadded, winning
+from .registry import adds_to
 
 GRADIENTS = {}
-
-
-def _rule(*names):
-    def add(rule):
-        for name in names:
-            GRADIENTS[name] = GRADIENTS[name.replace("numpy.ndarray", "ndarray")] = rule
-        return rule
-
-    return add
+_rule = adds_to(GRADIENTS)
 
 
 def _sum_to(g, like):

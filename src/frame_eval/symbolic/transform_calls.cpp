@@ -110,9 +110,11 @@ Sym check_inexact(Interpreter& interpreter, const std::vector<Sym>& arguments) {
   return interpreter.none();
 }
 
-// refuse(kind, message): a break of the category transform_<kind>
+// refuse(kind, message): the kinds are "type" and "value"
 Sym refuse(Interpreter&, const std::vector<Sym>& arguments) {
-  throw_break(fmt::format("transform_{}", text_of(arguments[0])), text_of(arguments[1]));
+  const std::string message = text_of(arguments[1]);
+  if (text_of(arguments[0]) == "type") throw_break("transform_type", message);
+  throw_break("transform_value", message);
 }
 
 std::vector<NodeId> conformed(Interpreter& interpreter, Transforms& transforms, const Sym& list,
