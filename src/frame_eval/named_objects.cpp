@@ -32,10 +32,6 @@ bool may_be_short_lived(PyObject* object) {
          is_made_in_call(reinterpret_cast<PyHeapTypeObject*>(object)->ht_qualname);
 }
 
-}  // namespace
-
-namespace {
-
 // What may hold objects of the user's. The rest is part of what a guard says in words.
 bool holds_others(PyObject* object) {
   return PyObject_IS_GC(object) != 0 && !PyDict_Check(object) && !PyModule_Check(object) &&
