@@ -4,6 +4,7 @@
 #include "symbolic/containers.h"
 #include "symbolic/enums.h"
 #include "symbolic/exceptions.h"
+#include "symbolic/grown_list.h"
 #include "symbolic/pure.h"
 #include "symbolic/python_scalars.h"
 #include "symbolic/special_methods.h"
@@ -34,6 +35,8 @@ Sym get_item(Interpreter& interpreter, const Sym& container, const Sym& key) {
     throw_error(PyExc_KeyError, {key});
   }
   if (is_list(container) || is_tuple(container)) return sequence_item(interpreter, container, key);
+  if (container->kind == SymKind::kGrownList)
+    return grown_item(interpreter.tracer, as<GrownList>(container), key);
   if (container->kind == SymKind::kObject && is_enum_class(object_of(container))) {
     if (Sym member = enum_class_item(interpreter, container, key)) return member;
   }
@@ -118,6 +121,9 @@ Sym length_of(Interpreter& interpreter, const Sym& value) {
     case SymKind::kTuple:
     case SymKind::kList:
       return interpreter.integer(static_cast<int64_t>(as<SequenceValue>(value).items.size()));
+    case SymKind::kGrownList:
+      return interpreter.tracer.new_size(
+          grown_length(interpreter.tracer, as<GrownList>(value)));
     case SymKind::kSet:
       return interpreter.integer(PySet_GET_SIZE(as<SetValue>(value).real.get()));
     default:
