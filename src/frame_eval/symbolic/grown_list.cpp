@@ -1,5 +1,7 @@
 #include "symbolic/grown_list.h"
 
+#include <algorithm>
+
 #include "numlift/graph/scalar.h"
 #include "numlift/numpy_shim/output.h"
 #include "symbolic/numpy_calls.h"
@@ -9,14 +11,12 @@
 namespace numlift::frame_eval {
 namespace {
 
+// Of different items that a list begins with.
+constexpr size_t kMostStores = 64;
 // Room in a list before it has grown.
 constexpr int64_t kFirstRoom = 16;
 // No list is longer, so that sums of lengths stay in 64 bits: the memory would not suffice.
 constexpr int64_t kMostItems = int64_t{1} << 40;
-
-DType dtype_of(const StateType& element) {
-  return element.kind == StateKind::kInt ? DType::kInt64 : element.type.dtype;
-}
 
 std::vector<SizeExpr> item_dims(const StateType& element) {
   return element.kind == StateKind::kArray ? element.type.dims : std::vector<SizeExpr>{};
@@ -43,7 +43,7 @@ void set_symbol(Tracer& tracer, const SizeExpr& symbol, const SizeExpr& value) {
 std::shared_ptr<ArrayValue> whole_memory(const GrownList& list) {
   auto array = std::make_shared<ArrayValue>();
   array->storage = list.storage;
-  array->type = array_type(dtype_of(list.element), with_count(list.capacity, list.element));
+  array->type = array_type(list.element.type.dtype, with_count(list.capacity, list.element));
   array->strides = strides_for(array->type, {});
   return array;
 }
@@ -66,7 +66,7 @@ Sym place_of(Tracer& tracer, const GrownList& list, const SizeExpr& index) {
 
 // An item that is an array may be looked at by others, too: from here on nobody may store to it.
 NodeId item_node(Tracer& tracer, const Sym& item, const StateType& element) {
-  if (element.kind != StateKind::kArray) return number_node(tracer, item, dtype_of(element));
+  if (element.kind != StateKind::kArray) return number_node(tracer, item, element.type.dtype);
   auto& array = as<ArrayValue>(item);
   array.storage->is_item = true;
   return broadcast_node(tracer, tracer.read(array), element.type.dims, false);
@@ -77,11 +77,28 @@ void put(Tracer& tracer, const GrownList& list, const SizeExpr& index, const Sym
   tracer.store(as<ArrayValue>(place_of(tracer, list, index)), node);
 }
 
+// The first items.
+void put_all(Tracer& tracer, const GrownList& list, const std::vector<Sym>& items) {
+  size_t stores = 0;
+  for (size_t i = 0; i < items.size(); ++stores) {
+    // [0] * n
+    size_t end = i + 1;
+    while (end < items.size() && items[end] == items[i]) ++end;
+    if (stores == kMostStores) refuse_loop("a list that grows begins with very many items");
+    const NodeId node = item_node(tracer, items[i], list.element);
+    const Sym place = items_from(tracer, list, SizeExpr(static_cast<int64_t>(i)),
+                                 SizeExpr(static_cast<int64_t>(end - i)));
+    const std::vector<SizeExpr> dims = as<ArrayValue>(place).type.dims;
+    tracer.store(as<ArrayValue>(place), broadcast_node(tracer, node, dims, false));
+    i = end;
+  }
+}
+
 void allocate(Tracer& tracer, GrownList& list) {
   list.storage = std::make_shared<Storage>();
   list.storage->current =
       tracer.append(Op::kEmpty, {}, NoAttr{},
-                    array_type(dtype_of(list.element), with_count(list.capacity, list.element)));
+                    array_type(list.element.type.dtype, with_count(list.capacity, list.element)));
   list.storage->stored_to = true;
 }
 
@@ -118,9 +135,8 @@ Sym read_item(Tracer& tracer, const GrownList& list, const SizeExpr& index) {
     as<ArrayValue>(copy).storage->may_alias = true;
     return copy;
   }
-  const Type type = list.element.kind == StateKind::kInt ? py_scalar_type(DType::kInt64)
-                                                         : list.element.type;
-  const Sym value = tracer.new_scalar(tracer.append(Op::kCast, {place}, NoAttr{}, type));
+  const Sym value =
+      tracer.new_scalar(tracer.append(Op::kCast, {place}, NoAttr{}, list.element.type));
   as<ScalarValue>(value).either = !list.known.empty();
   return value;
 }
@@ -130,6 +146,8 @@ Sym read_item(Tracer& tracer, const GrownList& list, const SizeExpr& index) {
 std::optional<StateType> item_type(const Sym& item) {
   const auto type = state_type(item);
   if (!type || type->either) return std::nullopt;
+  if (type->kind == StateKind::kInt)
+    return StateType{StateKind::kScalar, py_scalar_type(DType::kInt64), false, {}, {}};
   if (type->kind == StateKind::kArray) {
     const auto& array = as<ArrayValue>(item);
     const bool is_own = array.chain.empty() && !array.storage->is_input &&
@@ -163,9 +181,9 @@ std::shared_ptr<GrownList> make_grown(Tracer& tracer, const Sym& list, const Sta
   if (before == nullptr) items = as<SequenceValue>(list).items;
   const SizeExpr length =
       before ? grown_length(tracer, *before) : SizeExpr(static_cast<int64_t>(items.size()));
-  if (growth == Growth::kCounted) {
+  if (growth != Growth::kFree) {
     grown->length = length;
-    grown->capacity = length + *trips;
+    grown->capacity = growth == Growth::kCounted ? length + *trips : length;
   } else {
     const int64_t hint = tracer.hint(length) + 2;
     const Tracer::Bounds bounds{SizeExpr(0), SizeExpr(kMostItems)};
@@ -188,8 +206,7 @@ std::shared_ptr<GrownList> make_grown(Tracer& tracer, const Sym& list, const Sta
     join_items(tracer, element, *type);
     all_alike = all_alike && *type == element;
   }
-  for (size_t i = 0; i < items.size(); ++i)
-    put(tracer, *grown, SizeExpr(static_cast<int64_t>(i)), items[i]);
+  put_all(tracer, *grown, items);
   if (!all_alike) grown->known = std::move(items);
   return grown;
 }
@@ -214,10 +231,12 @@ void grown_append(Tracer& tracer, GrownList& list, const Sym& item, const SizeEx
 }
 
 SizeExpr grown_length(Tracer& tracer, const GrownList& list) {
-  return list.growth == Growth::kCounted ? list.length : snapshot(tracer, list.length);
+  return list.growth == Growth::kFree ? snapshot(tracer, list.length) : list.length;
 }
 
-Sym grown_item(Tracer& tracer, GrownList& list, const Sym& key) {
+namespace {
+
+SizeExpr index_in(Tracer& tracer, const GrownList& list, const Sym& key) {
   const SizeExpr length = grown_length(tracer, list);
   const SizeExpr given = size_argument(tracer, key, "an index into a list");
   const std::string reason = "an index lies inside its list";
@@ -226,7 +245,21 @@ Sym grown_item(Tracer& tracer, GrownList& list, const Sym& key) {
   if ((is_negative && tracer.decide_less(index, 0, reason)) ||
       (!is_negative && !tracer.decide_less(index, length, reason)))
     throw_break("would_raise", "list index out of range");
-  return read_item(tracer, list, index);
+  return index;
+}
+
+}  // namespace
+
+Sym grown_item(Tracer& tracer, const GrownList& list, const Sym& key) {
+  return read_item(tracer, list, index_in(tracer, list, key));
+}
+
+void grown_set(Tracer& tracer, const GrownList& list, const Sym& key, const Sym& item) {
+  const auto type = item_type(item);
+  if (!type || list.element.kind == StateKind::kArray || !(*type == list.element) ||
+      !list.known.empty())
+    refuse_loop("an item of a list becomes one of another type");
+  put(tracer, list, index_in(tracer, list, key), item);
 }
 
 Sym grown_pop(Tracer& tracer, GrownList& list) {
@@ -244,7 +277,7 @@ Sym grown_array(Tracer& tracer, const GrownList& list) {
   const SizeExpr length = grown_length(tracer, list);
   // An array of no items is one of float64 and of one axis.
   const bool is_default = list.element.kind != StateKind::kArray &&
-                          dtype_of(list.element) == DType::kFloat64;
+                          list.element.type.dtype == DType::kFloat64;
   if (!is_default && !tracer.decide_less(0, length, "an array is made of a list that has items"))
     throw_break("unsupported_value", "an array of a list without items");
   const Sym items = items_from(tracer, list, 0, length);

@@ -7,16 +7,17 @@ namespace numlift::frame_eval {
 
 // How long the list is while the loop runs.
 enum class Growth : uint8_t {
+  kFixed,    // it keeps its length
   kCounted,  // each iteration appends one item: as many as iterations are over
   kFree,     // a symbol that the program counts with; the memory grows when it is full
 };
 
 struct GrownList : SymbolicValue {
   GrownList() : SymbolicValue(SymKind::kGrownList) {}
-  StateType element;                 // numbers, or arrays of one size
+  StateType element;                 // kScalar, or kArray of one size
   std::shared_ptr<Storage> storage;  // axis 0: the items that there is room for
   SizeExpr capacity, length;         // kFree: symbols
-  Growth growth = Growth::kCounted;
+  Growth growth = Growth::kFixed;
   // The first items, where they are objects of their own: arrays, or numbers of another class than
   // those that follow (0.0 before np.float64). The memory has their values, too.
   std::vector<Sym> known;
@@ -33,7 +34,8 @@ std::shared_ptr<GrownList> make_grown(Tracer& tracer, const Sym& list, const Sta
 // `length`: behind it.
 void grown_append(Tracer& tracer, GrownList& list, const Sym& item, const SizeExpr& length);
 Sym grown_pop(Tracer& tracer, GrownList& list);
-Sym grown_item(Tracer& tracer, GrownList& list, const Sym& key);
+Sym grown_item(Tracer& tracer, const GrownList& list, const Sym& key);
+void grown_set(Tracer& tracer, const GrownList& list, const Sym& key, const Sym& item);
 // As it is now, whatever happens to the list.
 SizeExpr grown_length(Tracer& tracer, const GrownList& list);
 // np.array(list): a fresh array.

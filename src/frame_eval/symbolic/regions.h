@@ -50,7 +50,7 @@ struct LoopFacts {
     // Lists that the loop makes longer, by where they are when it begins.
     struct List {
       StateType element;
-      Growth growth = Growth::kCounted;
+      Growth growth = Growth::kFixed;
     };
     std::map<ListPlace, List> lists;
     int size_classes = 0;             // numbers of StateType::changing given so far
@@ -93,13 +93,15 @@ class Regions {
   bool may_branch(const Frame& frame, size_t if_true, size_t if_false);
   // Both ways are traced, up to where they meet; the frame stands there. The condition is gone from
   // the stack.
-  void branch(Frame& frame, NodeId condition, const FrameState& true_state, size_t if_true,
-              const FrameState& false_state, size_t if_false);
+  void branch(Frame& frame, NodeId condition, FrameState true_state, size_t if_true,
+              FrameState false_state, size_t if_false);
 
-  // Before an item is put behind a list, or taken from its end. False: a list like any other, which
-  // the caller changes. Throws Retrace when the list has to become a GrownList first.
+  // What is done to a list in a loop of the program. False, or null: it is a list like any other,
+  // and up to the caller. Throws Retrace when the list has to become a GrownList first.
   bool append(const Sym& list, const Sym& item);
-  Sym pop(const Sym& list);  // null: as false
+  Sym pop(const Sym& list);
+  Sym item_of(const Sym& list, const Sym& key);
+  bool set_item(const Sym& list, const Sym& key, const Sym& item);
 
   bool is_open() const { return !open_.empty(); }
   bool has_captured() const { return !captured_.empty(); }
@@ -165,10 +167,17 @@ class Regions {
   void make_state(Frame& frame, Context* context);
   void grow_lists(Frame& frame, Context* context, const std::optional<SizeExpr>& trips,
                   bool has_run);
+  // The list becomes one that the loop can grow: in the states, too, which are of the same frame.
+  // Null: it is one, of a loop around this one.
+  std::shared_ptr<GrownList> grow_list(Frame& frame, const ListPlace& place,
+                                       const LoopFacts::Loop::List& facts,
+                                       const std::optional<SizeExpr>& trips,
+                                       const std::vector<FrameState*>& states);
   bool lists_are_counted(Context& context);
   void finish_lists(Context* context, const std::optional<SizeExpr>& trips, bool has_run);
   // The open loop that makes this list longer.
   std::pair<Context*, GrowingList*> growing(const Sym& list);
+  void note_growth(GrowingList& list, Growth growth);
   void must_grow(const Sym& list, const std::optional<StateType>& element, Growth growth);
   void go_around(Context& context);
   void meet_exits(Frame& frame, Context* context, const RegionStart& start, bool is_exhausted);

@@ -8,7 +8,7 @@
 namespace numlift::frame_eval {
 namespace {
 
-std::vector<Sym>& values_at(Frame& frame, const ListPlace& place) {
+const std::vector<Sym>& values_at(const Frame& frame, const ListPlace& place) {
   return place.is_on_stack ? frame.stack : frame.slots;
 }
 
@@ -50,28 +50,47 @@ void Regions::GrowingList::begin_iteration(const SizeExpr& counter) {
 }
 
 bool Regions::GrowingList::is_behind_iteration() const {
-  return list->growth == Growth::kFree || list->length == behind_iteration;
+  return list->growth != Growth::kCounted || list->length == behind_iteration;
+}
+
+std::shared_ptr<GrownList> Regions::grow_list(Frame& frame, const ListPlace& place,
+                                              const LoopFacts::Loop::List& facts,
+                                              const std::optional<SizeExpr>& trips,
+                                              const std::vector<FrameState*>& states) {
+  const std::vector<Sym>& values = values_at(frame, place);
+  const Sym list = place.index < values.size() ? values[place.index] : nullptr;
+  if (!list || (list->kind != SymKind::kList && list->kind != SymKind::kGrownList))
+    refuse_loop("a variable holds a list that grows in some calls only");
+  Growth growth = facts.growth;
+  if (!trips && growth == Growth::kCounted) growth = Growth::kFree;
+  // An outer loop makes it longer, too.
+  if (growing(list).first != nullptr) return nullptr;
+  if (list->kind == SymKind::kGrownList && growth != Growth::kCounted &&
+      as<GrownList>(list).growth == Growth::kFree && as<GrownList>(list).element == facts.element)
+    return std::static_pointer_cast<GrownList>(list);
+  must_grow(list, facts.element, growth);
+  if (is_held_elsewhere(interpreter_.tracer, frame, list))
+    refuse_loop("a list grows that something else than a variable holds");
+  auto grown = make_grown(interpreter_.tracer, list, facts.element, growth, trips);
+  std::vector<std::vector<Sym>*> all{&frame.slots, &frame.stack};
+  for (FrameState* state : states) {
+    all.push_back(&state->slots);
+    all.push_back(&state->stack);
+  }
+  for (std::vector<Sym>* one : all) std::replace(one->begin(), one->end(), list, Sym(grown));
+  return grown;
 }
 
 void Regions::grow_lists(Frame& frame, Context* context, const std::optional<SizeExpr>& trips,
                          bool has_run) {
-  Tracer& tracer = interpreter_.tracer;
+  std::optional<SizeExpr> count = trips;
+  if (trips && !has_run) count = SizeExpr::max(*trips, 0);
   for (auto& [place, facts] : context->facts->lists) {
-    std::vector<Sym>& values = values_at(frame, place);
-    const Sym list = place.index < values.size() ? values[place.index] : nullptr;
-    if (!list || (list->kind != SymKind::kList && list->kind != SymKind::kGrownList))
-      refuse_loop("a variable holds a list that grows in some calls only");
-    if (is_held_elsewhere(tracer, frame, list))
-      refuse_loop("a list grows that something else than a variable holds");
-    if (!trips) facts.growth = Growth::kFree;
-    std::optional<SizeExpr> count = trips;
-    if (trips && !has_run) count = SizeExpr::max(*trips, 0);
     GrowingList growing;
-    growing.list = make_grown(tracer, list, facts.element, facts.growth, count);
+    growing.list = grow_list(frame, place, facts, count, {});
+    if (!growing.list) continue;
     growing.before = growing.list->length;
     growing.facts = &facts;
-    for (std::vector<Sym>* all : {&frame.slots, &frame.stack})
-      std::replace(all->begin(), all->end(), list, Sym(growing.list));
     context->lists.push_back(std::move(growing));
   }
 }
@@ -89,12 +108,9 @@ bool Regions::lists_are_counted(Context& context) {
 
 void Regions::finish_lists(Context* context, const std::optional<SizeExpr>& trips, bool has_run) {
   for (GrowingList& one : context->lists) {
-    if (one.list->growth == Growth::kFree) continue;
+    if (one.list->growth != Growth::kCounted) continue;
     // How many iterations there were is not known behind a break.
-    if (!context->exits.empty()) {
-      one.facts->growth = Growth::kFree;
-      throw Retrace{};
-    }
+    if (!context->exits.empty()) note_growth(one, Growth::kFree);
     one.list->length = one.before + (has_run ? *trips : SizeExpr::max(*trips, 0));
   }
 }
@@ -106,6 +122,11 @@ std::pair<Regions::Context*, Regions::GrowingList*> Regions::growing(const Sym& 
     }
   }
   return {nullptr, nullptr};
+}
+
+void Regions::note_growth(GrowingList& list, Growth growth) {
+  list.facts->growth = growth;
+  throw Retrace{};
 }
 
 // Throws Retrace when an open loop began with this list.
@@ -131,12 +152,11 @@ bool Regions::append(const Sym& list, const Sym& item) {
       throw_break("unsupported_value", "append() to a list behind the loop that made it");
     return false;
   }
-  const bool is_first = one->list->growth == Growth::kFree ||
-                        (tracer.is_innermost_region(context->loop) && !one->is_behind_iteration());
-  if (!is_first) {
-    one->facts->growth = Growth::kFree;
-    throw Retrace{};
-  }
+  if (one->list->growth == Growth::kFixed) note_growth(*one, Growth::kCounted);
+  const bool is_counted = one->list->growth == Growth::kCounted;
+  if (is_counted &&
+      (!tracer.is_innermost_region(context->loop) || one->is_behind_iteration()))
+    note_growth(*one, Growth::kFree);
   grown_append(tracer, *one->list, item, one->behind_iteration);
   return true;
 }
@@ -152,11 +172,38 @@ Sym Regions::pop(const Sym& list) {
     must_grow(list, item_type(items.back()), Growth::kFree);
     return nullptr;
   }
-  if (one->list->growth == Growth::kCounted) {
-    one->facts->growth = Growth::kFree;
-    throw Retrace{};
-  }
+  if (one->list->growth != Growth::kFree) note_growth(*one, Growth::kFree);
   return grown_pop(interpreter_.tracer, *one->list);
+}
+
+namespace {
+
+// An index that is another one in each iteration.
+bool is_of_run(Tracer& tracer, const Sym& key) {
+  if (key->kind == SymKind::kSize) return tracer.is_run_time(as<SizeValue>(key).expr);
+  return key->kind == SymKind::kScalar && is_integer(as<ScalarValue>(key).type.dtype);
+}
+
+}  // namespace
+
+Sym Regions::item_of(const Sym& list, const Sym& key) {
+  if (list->kind == SymKind::kGrownList)
+    return grown_item(interpreter_.tracer, as<GrownList>(list), key);
+  if (list->kind != SymKind::kList || contexts_.empty() || !is_of_run(interpreter_.tracer, key))
+    return nullptr;
+  const auto& items = as<SequenceValue>(list).items;
+  if (!items.empty()) must_grow(list, item_type(items[0]), Growth::kFixed);
+  return nullptr;
+}
+
+bool Regions::set_item(const Sym& list, const Sym& key, const Sym& item) {
+  if (list->kind == SymKind::kList && !contexts_.empty())
+    must_grow(list, item_type(item), Growth::kFixed);
+  if (list->kind != SymKind::kGrownList) return false;
+  if (growing(list).first == nullptr)
+    throw_break("unsupported_value", "an item of a list is set behind the loop that made it");
+  grown_set(interpreter_.tracer, as<GrownList>(list), key, item);
+  return true;
 }
 
 }  // namespace numlift::frame_eval

@@ -402,10 +402,10 @@ void Regions::capture(Frame& frame, Paths paths, size_t head, const std::optiona
   const bool has_run = trips && tracer.holds_always(SizeGuard::Relation::kLess, 0, *trips,
                                                     "a loop has an iteration at " +
                                                         interpreter_.location_text()) == true;
-  const RegionStart start{NodeId{static_cast<uint32_t>(tracer.graph().size())},
-                          tracer.symbol_count()};
   context->begins_at = trace_clock();
   grow_lists(frame, context.get(), trips, has_run);
+  const RegionStart start{NodeId{static_cast<uint32_t>(tracer.graph().size())},
+                          tracer.symbol_count()};
   make_state(frame, context.get());
   const FrameState before = state_of(frame);
   context->symbols = tracer.symbol_count();

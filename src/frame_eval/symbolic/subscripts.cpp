@@ -7,6 +7,7 @@
 #include "symbolic/grown_list.h"
 #include "symbolic/pure.h"
 #include "symbolic/python_scalars.h"
+#include "symbolic/regions.h"
 #include "symbolic/special_methods.h"
 #include "symbolic/operators.h"
 
@@ -34,9 +35,10 @@ Sym get_item(Interpreter& interpreter, const Sym& container, const Sym& key) {
     if (Sym found = find_in_dict(interpreter, container, key)) return found;
     throw_error(PyExc_KeyError, {key});
   }
+  if (interpreter.regions != nullptr) {
+    if (Sym item = interpreter.regions->item_of(container, key)) return item;
+  }
   if (is_list(container) || is_tuple(container)) return sequence_item(interpreter, container, key);
-  if (container->kind == SymKind::kGrownList)
-    return grown_item(interpreter.tracer, as<GrownList>(container), key);
   if (container->kind == SymKind::kObject && is_enum_class(object_of(container))) {
     if (Sym member = enum_class_item(interpreter, container, key)) return member;
   }
@@ -70,6 +72,8 @@ void set_item(Interpreter& interpreter, const Sym& container, const Sym& key, co
     dict_set(interpreter, container, key, value);
     return;
   }
+  if (interpreter.regions != nullptr && interpreter.regions->set_item(container, key, value))
+    return;
   if (is_list(container)) {
     list_set(interpreter, container, key, value);
     return;

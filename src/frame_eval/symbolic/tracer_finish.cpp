@@ -161,11 +161,10 @@ class RecipeBuilder {
   uint32_t grown_list(const GrownList& list) {
     RecipeNode recipe;
     recipe.kind = RecipeNode::Kind::kGrownList;
-    const bool is_python = list.element.kind == StateKind::kInt ||
-                           list.element.type.value_kind == ValueKind::kPyScalar;
     recipe.items = list.element.kind == StateKind::kArray ? RecipeNode::Items::kArrays
-                   : is_python                            ? RecipeNode::Items::kPython
-                                                          : RecipeNode::Items::kNumpy;
+                   : list.element.type.value_kind == ValueKind::kPyScalar
+                       ? RecipeNode::Items::kPython
+                       : RecipeNode::Items::kNumpy;
     for (const Sym& item : list.known) recipe.children.push_back(build(item));
     recipe.children.push_back(build(grown_rest(tracer_, list)));
     return add(std::move(recipe));
