@@ -102,8 +102,7 @@ void allocate(Tracer& tracer, GrownList& list) {
   list.storage->stored_to = true;
 }
 
-void copy_items(Tracer& tracer, const GrownList& from, const GrownList& to,
-                const SizeExpr& count) {
+void copy_items(Tracer& tracer, const GrownList& from, const GrownList& to, const SizeExpr& count) {
   const NodeId node = tracer.read(as<ArrayValue>(items_from(tracer, from, 0, count)));
   tracer.store(as<ArrayValue>(items_from(tracer, to, 0, count)), node);
 }
@@ -130,8 +129,8 @@ Sym read_item(Tracer& tracer, const GrownList& list, const SizeExpr& index) {
   const NodeId place = tracer.read(as<ArrayValue>(place_of(tracer, list, index)));
   if (list.element.kind == StateKind::kArray) {
     // The value is right; the object that the list holds is another one.
-    const Sym copy = tracer.new_array(
-        tracer.append(Op::kCopy, {place}, NoAttr{}, list.element.type));
+    const Sym copy =
+        tracer.new_array(tracer.append(Op::kCopy, {place}, NoAttr{}, list.element.type));
     as<ArrayValue>(copy).storage->may_alias = true;
     return copy;
   }
@@ -276,8 +275,8 @@ Sym grown_pop(Tracer& tracer, GrownList& list) {
 Sym grown_array(Tracer& tracer, const GrownList& list) {
   const SizeExpr length = grown_length(tracer, list);
   // An array of no items is one of float64 and of one axis.
-  const bool is_default = list.element.kind != StateKind::kArray &&
-                          list.element.type.dtype == DType::kFloat64;
+  const bool is_default =
+      list.element.kind != StateKind::kArray && list.element.type.dtype == DType::kFloat64;
   if (!is_default && !tracer.decide_less(0, length, "an array is made of a list that has items"))
     throw_break("unsupported_value", "an array of a list without items");
   const Sym items = items_from(tracer, list, 0, length);

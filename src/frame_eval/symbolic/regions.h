@@ -53,7 +53,7 @@ struct LoopFacts {
       Growth growth = Growth::kFixed;
     };
     std::map<ListPlace, List> lists;
-    int size_classes = 0;             // numbers of StateType::changing given so far
+    int size_classes = 0;  // numbers of StateType::changing given so far
   };
   using Place = std::pair<const Bytecode*, size_t>;  // its head
   std::map<Place, Loop> loops;
@@ -120,8 +120,8 @@ class Regions {
   };
   struct GrowingList {
     std::shared_ptr<GrownList> list;
-    SizeExpr before;             // its length before the loop
-    SizeExpr behind_iteration;   // kCounted
+    SizeExpr before;            // its length before the loop
+    SizeExpr behind_iteration;  // kCounted
     LoopFacts::Loop::List* facts = nullptr;
     void begin_iteration(const SizeExpr& counter);
     bool is_behind_iteration() const;

@@ -154,8 +154,7 @@ bool Regions::append(const Sym& list, const Sym& item) {
   }
   if (one->list->growth == Growth::kFixed) note_growth(*one, Growth::kCounted);
   const bool is_counted = one->list->growth == Growth::kCounted;
-  if (is_counted &&
-      (!tracer.is_innermost_region(context->loop) || one->is_behind_iteration()))
+  if (is_counted && (!tracer.is_innermost_region(context->loop) || one->is_behind_iteration()))
     note_growth(*one, Growth::kFree);
   grown_append(tracer, *one->list, item, one->behind_iteration);
   return true;

@@ -44,8 +44,7 @@ bool is_shared(const Frame& frame, const std::vector<bool>& live, const Sym& val
   const auto& array = as<ArrayValue>(value);
   const Storage* const storage = array.storage.get();
   return (storage != own && (storage->is_input || storage->may_alias || storage->is_item)) ||
-         !array.chain.empty() ||
-         count_holders(frame, live, storage) > 1;
+         !array.chain.empty() || count_holders(frame, live, storage) > 1;
 }
 
 }  // namespace

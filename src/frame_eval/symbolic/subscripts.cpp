@@ -126,8 +126,7 @@ Sym length_of(Interpreter& interpreter, const Sym& value) {
     case SymKind::kList:
       return interpreter.integer(static_cast<int64_t>(as<SequenceValue>(value).items.size()));
     case SymKind::kGrownList:
-      return interpreter.tracer.new_size(
-          grown_length(interpreter.tracer, as<GrownList>(value)));
+      return interpreter.tracer.new_size(grown_length(interpreter.tracer, as<GrownList>(value)));
     case SymKind::kSet:
       return interpreter.integer(PySet_GET_SIZE(as<SetValue>(value).real.get()));
     default:
