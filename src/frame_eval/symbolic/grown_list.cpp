@@ -126,11 +126,13 @@ void make_room(Tracer& tracer, GrownList& list, const SizeExpr& length) {
 }
 
 Sym read_item(Tracer& tracer, const GrownList& list, const SizeExpr& index) {
-  const NodeId place = tracer.read(as<ArrayValue>(place_of(tracer, list, index)));
+  NodeId place = tracer.read(as<ArrayValue>(place_of(tracer, list, index)));
+  // A value of its own, whatever becomes of the memory.
+  if (list.element.kind == StateKind::kArray || list.growth == Growth::kFree)
+    place = tracer.append(Op::kCopy, {place}, NoAttr{}, tracer.type_of(place));
   if (list.element.kind == StateKind::kArray) {
     // The value is right; the object that the list holds is another one.
-    const Sym copy =
-        tracer.new_array(tracer.append(Op::kCopy, {place}, NoAttr{}, list.element.type));
+    const Sym copy = tracer.new_array(place);
     as<ArrayValue>(copy).storage->may_alias = true;
     return copy;
   }
