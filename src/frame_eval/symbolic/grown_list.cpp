@@ -4,6 +4,7 @@
 
 #include "numlift/graph/scalar.h"
 #include "numlift/numpy_shim/output.h"
+#include "symbolic/builtins.h"
 #include "symbolic/numpy_calls.h"
 #include "symbolic/numpy_views.h"
 #include "symbolic/pure.h"
@@ -290,6 +291,31 @@ Sym grown_array(Tracer& tracer, const GrownList& list) {
 Sym grown_rest(Tracer& tracer, const GrownList& list) {
   const SizeExpr first(static_cast<int64_t>(list.known.size()));
   return items_from(tracer, list, first, list.length - first);
+}
+
+namespace {
+
+struct GrownListIterator : IteratorValue {
+  explicit GrownListIterator(Sym list) : list(std::move(list)) {}
+  Sym next(Tracer&) override {
+    throw_break("data_dependent", "iteration over a list whose length only the program knows");
+  }
+  std::optional<SizeExpr> items_left(Tracer& tracer) override {
+    return grown_length(tracer, as<GrownList>(list));
+  }
+  Sym item_ahead(Tracer& tracer, const SizeExpr& index) override {
+    return grown_item(tracer, as<GrownList>(list), tracer.new_size(index));
+  }
+  std::optional<CallShape> shape() const override {
+    return CallShape{Ref::create(known_object("builtins", "iter")), {list}, {}, 0};
+  }
+  Sym list;
+};
+
+}  // namespace
+
+std::shared_ptr<IteratorValue> make_grown_iterator(const Sym& list) {
+  return std::make_shared<GrownListIterator>(list);
 }
 
 }  // namespace numlift::frame_eval

@@ -40,6 +40,8 @@ void grown_set(Tracer& tracer, const GrownList& list, const Sym& key, const Sym&
 SizeExpr grown_length(Tracer& tracer, const GrownList& list);
 // np.array(list): a fresh array.
 Sym grown_array(Tracer& tracer, const GrownList& list);
+// For loops that the program runs: its items are known by number alone.
+std::shared_ptr<IteratorValue> make_grown_iterator(const Sym& list);
 // The items behind `known`, as they are when the program ends.
 Sym grown_rest(Tracer& tracer, const GrownList& list);
 

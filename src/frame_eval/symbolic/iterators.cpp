@@ -98,22 +98,6 @@ struct ArrayIterator : IteratorValue {
   int64_t position = 0;
 };
 
-// For loops that the program runs: the items are known by number alone.
-struct GrownListIterator : IteratorValue {
-  explicit GrownListIterator(Sym list) : list(std::move(list)) {}
-  Sym next(Tracer&) override {
-    throw_break("data_dependent", "iteration over a list whose length only the program knows");
-  }
-  std::optional<SizeExpr> items_left(Tracer& tracer) override {
-    return grown_length(tracer, as<GrownList>(list));
-  }
-  Sym item_ahead(Tracer& tracer, const SizeExpr& index) override {
-    return grown_item(tracer, as<GrownList>(list), tracer.new_size(index));
-  }
-  std::optional<CallShape> shape() const override { return placed_shape(list, 0); }
-  Sym list;
-};
-
 // The order in which a container is gone through, as the builtin that does it is called.
 enum class Order : uint8_t { kForward, kBackward };
 
@@ -460,7 +444,7 @@ std::shared_ptr<IteratorValue> make_iterator(Interpreter& interpreter, const Sym
     case SymKind::kList:
       return std::make_shared<LiveListIterator>(interpreter, value, Order::kForward);
     case SymKind::kGrownList:
-      return std::make_shared<GrownListIterator>(value);
+      return make_grown_iterator(value);
     case SymKind::kTuple:
       return std::make_shared<ListIterator>(as<SequenceValue>(value).items, value);
     case SymKind::kSet:
