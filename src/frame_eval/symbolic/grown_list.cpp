@@ -4,7 +4,7 @@
 
 #include "numlift/graph/scalar.h"
 #include "numlift/numpy_shim/output.h"
-#include "symbolic/builtins.h"
+#include "symbolic/array_iterators.h"
 #include "symbolic/numpy_calls.h"
 #include "symbolic/numpy_views.h"
 #include "symbolic/pure.h"
@@ -306,9 +306,7 @@ struct GrownListIterator : IteratorValue {
   Sym item_ahead(Tracer& tracer, const SizeExpr& index) override {
     return grown_item(tracer, as<GrownList>(list), tracer.new_size(index));
   }
-  std::optional<CallShape> shape() const override {
-    return CallShape{Ref::create(known_object("builtins", "iter")), {list}, {}, 0};
-  }
+  std::optional<CallShape> shape() const override { return iterator_shape(list, 0); }
   Sym list;
 };
 
