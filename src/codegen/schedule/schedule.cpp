@@ -152,12 +152,14 @@ std::vector<NodeId> loops_around(const Plan& plan, const std::vector<RawStep>& s
   return loops;
 }
 
+// `inline_loops`: how many of the steps before are inline and have loops.
 Step finish_step(const Plan& plan, const std::vector<Task>& tasks, NodeId loop_around,
-                 RawStep raw) {
+                 int* inline_loops, RawStep raw) {
   if (const NodeId* control = std::get_if<NodeId>(&raw)) return make_control_step(plan, *control);
   if (RawNest* nest = std::get_if<RawNest>(&raw)) {
     NestStep step{finish_nest(plan, std::move(*nest))};
-    step.is_inline = make_inline(plan, loop_around, &step.nest);
+    step.is_inline = make_inline(plan, loop_around, *inline_loops, &step.nest);
+    if (step.is_inline && !step.nest.loops.empty()) ++*inline_loops;
     return step;
   }
   const Task& task = tasks[static_cast<size_t>(std::get<TaskId>(raw))];
@@ -233,8 +235,10 @@ Program schedule(Graph graph) {
   make_private(&plan, tasks, loops, &raw_steps);
 
   Program program;
+  int inline_loops = 0;
   for (size_t i = 0; i < raw_steps.size(); ++i) {
-    program.steps.push_back(finish_step(plan, tasks, loops[i], std::move(raw_steps[i])));
+    program.steps.push_back(
+        finish_step(plan, tasks, loops[i], &inline_loops, std::move(raw_steps[i])));
     const Step& step = program.steps.back();
     if (std::holds_alternative<NestStep>(step) || std::holds_alternative<NumpyLoopStep>(step))
       ++program.kernel_count;

@@ -14,6 +14,7 @@ namespace numlift::frame_eval {
 struct LoopTrips {
   int64_t count = 0;
   int64_t began = 0;  // the clock at the head, the first time
+  size_t nodes = 0;   // the graph's then
 };
 
 struct Frame {
@@ -59,7 +60,7 @@ void end_for(Frame& frame, const Instruction& for_iter);
 
 // Once more around the loop that is known by this place. Throws Break when it is not to be unrolled
 // any further: the trace then ends where the loop began, so that none of it is in the graph.
-void count_trip(Frame& frame, size_t place);
+void count_trip(Frame& frame, size_t place, size_t graph_nodes);
 
 // What stands where CPython has NULL on the stack. One object.
 const Sym& null_value();

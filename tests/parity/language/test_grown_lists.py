@@ -4,11 +4,10 @@ import copy
 
 import numpy as np
 import pytest
+from same_call import compare, same
 
 import numlift as nl
 from numlift.testing import break_count
-
-from .same_call import compare, same
 
 RNG = np.random.default_rng(31)
 V = RNG.random(41)
