@@ -2,6 +2,7 @@
 //
 //   make_plan      which nodes get memory; where each node can be read
 //   make_task      one task a buffer to fill or store to carry out, all else inlined
+//   loop_axes      captured loops that are one more axis of their tasks
 //   fuse_tasks     tasks that share loops, of each stretch between control flow
 //   build_nest     their scalar code in one loop nest
 //   buffers        temporaries that vanish, are private to an iteration, or share slots
@@ -15,6 +16,7 @@
 #include "schedule/buffers.h"
 #include "schedule/control_steps.h"
 #include "schedule/hints.h"
+#include "schedule/loop_axes.h"
 #include "schedule/outputs.h"
 #include "schedule/step_regions.h"
 #include "schedule/verify_nest.h"
@@ -29,9 +31,12 @@ std::vector<Task> make_tasks(const Plan& plan) {
     const bool is_effect = op == Op::kStore || op == Op::kExtern;
     if (!plan.nodes[i].needed || !(plan.nodes[i].own_buffer || is_effect)) continue;
     Task task = make_task(plan, NodeId{static_cast<uint32_t>(i)});
-    // No element to store: an axis is known to be empty.
+    // No element to store: an axis is known to be empty. A number that it would be made of may
+    // still tell of a condition.
     const bool is_empty =
-        std::any_of(task.extents.begin(), task.extents.begin() + task.kept, is_zero);
+        std::any_of(task.extents.begin(), task.extents.begin() + task.kept, is_zero) &&
+        std::all_of(task.values.begin(), task.values.end(),
+                    [](const Value& value) { return value.fp_checks == 0; });
     if (!is_empty) tasks.push_back(std::move(task));
   }
   return tasks;
@@ -221,7 +226,8 @@ void find_restarts(Program* program) {
 
 Program schedule(Graph graph) {
   Plan plan = make_plan(std::move(graph));
-  const std::vector<Task> tasks = make_tasks(plan);
+  std::vector<Task> tasks = make_tasks(plan);
+  make_axes_of_loops(&plan, &tasks);
   std::vector<FusedStep> fused;
   std::vector<RawStep> raw_steps = make_raw_steps(plan, tasks, &fused);
   if (log_enabled(LogChannel::perf_hints)) {
