@@ -82,9 +82,8 @@ struct Loop {
   bool parallel = false;  // worth running on several threads (root loops only)
   bool vector = false;  // iterations are the lanes of vectors; at most one on a path from the root
   bool reduction =
-      false;  // its iterations are combined by a reduction (its own or an outer loop's)
-  bool in_order =
-      false;  // its iterations run one after the other: they read what earlier ones store
+      false;              // its iterations are combined by a reduction (its own or an outer loop's)
+  bool in_order = false;  // iterations run one after the other: they read what earlier ones store
   std::vector<Item> body;
   std::vector<Reduction> reductions;  // carried by this loop
 };

@@ -293,6 +293,8 @@ class LoopAxes {
     for (ptrdiff_t i = first_; i < last_; ++i) {
       const Task& task = tasks_[static_cast<size_t>(i)];
       if (task.kind != Task::Kind::kLoops || task.in_order) return false;
+      // Nothing meets where there are no elements, but nothing lies along the loop either.
+      if (std::any_of(task.extents.begin(), task.extents.end(), is_zero)) return false;
       any_array = any_array || !task.is_scalar();
     }
     return any_array;

@@ -24,6 +24,26 @@
 namespace numlift::codegen {
 namespace {
 
+// An axis is known to be empty.
+bool stores_nothing(const Task& task) {
+  return std::any_of(task.extents.begin(), task.extents.begin() + task.kept, is_zero);
+}
+
+// What the elements would be made of may still tell of a condition; false: it cannot. Where the
+// elements would lie means nothing then, and may be all one place.
+bool keep_conditions(const Plan& plan, Task* task) {
+  if (std::all_of(task->values.begin(), task->values.end(),
+                  [](const Value& value) { return value.fp_checks == 0; }))
+    return false;
+  Access& access = *task->store_access;
+  access.strides.clear();
+  for (uint32_t axis = 0; axis < task->kept; ++axis) {
+    access.strides.emplace_back(
+        VarId{axis}, item_size(plan.buffers[static_cast<size_t>(access.buffer)].dtype));
+  }
+  return true;
+}
+
 std::vector<Task> make_tasks(const Plan& plan) {
   std::vector<Task> tasks;
   for (size_t i = 0; i < plan.graph.size(); ++i) {
@@ -31,13 +51,8 @@ std::vector<Task> make_tasks(const Plan& plan) {
     const bool is_effect = op == Op::kStore || op == Op::kExtern;
     if (!plan.nodes[i].needed || !(plan.nodes[i].own_buffer || is_effect)) continue;
     Task task = make_task(plan, NodeId{static_cast<uint32_t>(i)});
-    // No element to store: an axis is known to be empty. A number that it would be made of may
-    // still tell of a condition.
-    const bool is_empty =
-        std::any_of(task.extents.begin(), task.extents.begin() + task.kept, is_zero) &&
-        std::all_of(task.values.begin(), task.values.end(),
-                    [](const Value& value) { return value.fp_checks == 0; });
-    if (!is_empty) tasks.push_back(std::move(task));
+    if (stores_nothing(task) && !keep_conditions(plan, &task)) continue;
+    tasks.push_back(std::move(task));
   }
   return tasks;
 }

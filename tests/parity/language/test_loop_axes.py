@@ -243,3 +243,25 @@ def test_the_same_on_every_number_of_threads():
     for other in results[1:]:
         for x, y in zip(results[0], other):
             np.testing.assert_array_equal(x, y)
+
+
+def test_no_elements_at_all():
+    def f(x, k):
+        for i, _ in enumerate(k):
+            k[::2] = x[::2] + i
+        return k
+
+    def divided(a, k):
+        for row, number in zip(a, k, strict=True):
+            row[:-1] = 1 / number
+        return a
+
+    same(f, (np.zeros(0), np.zeros(0, dtype=np.int64)), (np.ones(5), np.zeros(5, dtype=np.int64)), whole=None)
+    for number in (2, 0):
+        outcomes = []
+        for function in (divided, nl.compile(divided)):
+            with warnings.catch_warnings(record=True) as seen:
+                warnings.simplefilter("always")
+                function(np.ones((1, 1)), np.array([number]))
+            outcomes.append([str(w.message) for w in seen])
+        assert outcomes[0] == outcomes[1] and len(outcomes[0]) == (number == 0)
