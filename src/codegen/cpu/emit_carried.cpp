@@ -14,7 +14,8 @@ SizeExpr stride_along(const Access& access, VarId var) {
   return total;
 }
 
-// `ahead` touches in one iteration of `var` what `access` touches in the next.
+// `ahead` touches in one iteration of `var` what `access` touches in the next. (Where neither
+// moves, a sum grows in one place.)
 bool is_one_ahead(const Access& ahead, const Access& access, VarId var) {
   return ahead.buffer == access.buffer && ahead.strides == access.strides &&
          ahead.offset == access.offset + stride_along(access, var);
@@ -34,9 +35,7 @@ std::vector<NestEmitter::Carried> NestEmitter::find_carried(VarId var) const {
     if (item.kind == Item::Kind::kStore) stores.push_back(item.index);
     if (item.kind != Item::Kind::kValue) continue;
     const Value& v = nest_.values[item.index];
-    if (v.kind == Value::Kind::kLoad && v.operands.empty() &&
-        stride_along(v.access, var) != SizeExpr(0))
-      loads.push_back(ValueId{item.index});
+    if (v.kind == Value::Kind::kLoad && v.operands.empty()) loads.push_back(ValueId{item.index});
   }
   const auto value_of = [&](ValueId id) -> const Value& {
     return nest_.values[static_cast<uint32_t>(id)];

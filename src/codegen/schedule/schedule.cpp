@@ -38,8 +38,8 @@ bool keep_conditions(const Plan& plan, Task* task) {
   Access& access = *task->store_access;
   access.strides.clear();
   for (uint32_t axis = 0; axis < task->kept; ++axis) {
-    access.strides.emplace_back(
-        VarId{axis}, item_size(plan.buffers[static_cast<size_t>(access.buffer)].dtype));
+    access.strides.emplace_back(VarId{axis},
+                                item_size(plan.buffers[static_cast<size_t>(access.buffer)].dtype));
   }
   return true;
 }
