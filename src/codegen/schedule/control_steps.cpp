@@ -118,7 +118,9 @@ Step make_control_step(const Plan& plan, NodeId id) {
   switch (node.op) {
     case Op::kLoop: {
       const auto& attr = attr_of<RegionAttr>(node);
-      return LoopStep{id, attr.counter, attr.trips, false};
+      auto trips = attr.trips;
+      if (plan.runs_once[index_of(id)]) trips = SizeExpr::min(*trips, 1);
+      return LoopStep{id, attr.counter, std::move(trips), false};
     }
     case Op::kIf:
       return IfStep{id, buffer_of(plan, node.operands[0])};

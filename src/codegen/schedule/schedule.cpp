@@ -2,6 +2,7 @@
 //
 //   make_plan      which nodes get memory; where each node can be read
 //   make_task      one task a buffer to fill or store to carry out, all else inlined
+//   loop_axes      captured loops that are one more axis of their tasks
 //   fuse_tasks     tasks that share loops, of each stretch between control flow
 //   build_nest     their scalar code in one loop nest
 //   buffers        temporaries that vanish, are private to an iteration, or share slots
@@ -15,12 +16,33 @@
 #include "schedule/buffers.h"
 #include "schedule/control_steps.h"
 #include "schedule/hints.h"
+#include "schedule/loop_axes.h"
 #include "schedule/outputs.h"
 #include "schedule/step_regions.h"
 #include "schedule/verify_nest.h"
 
 namespace numlift::codegen {
 namespace {
+
+// An axis is known to be empty.
+bool stores_nothing(const Task& task) {
+  return std::any_of(task.extents.begin(), task.extents.begin() + task.kept, is_zero);
+}
+
+// What the elements would be made of may still tell of a condition; false: it cannot. Where the
+// elements would lie means nothing then, and may be all one place.
+bool keep_conditions(const Plan& plan, Task* task) {
+  if (std::all_of(task->values.begin(), task->values.end(),
+                  [](const Value& value) { return value.fp_checks == 0; }))
+    return false;
+  Access& access = *task->store_access;
+  access.strides.clear();
+  for (uint32_t axis = 0; axis < task->kept; ++axis) {
+    access.strides.emplace_back(VarId{axis},
+                                item_size(plan.buffers[static_cast<size_t>(access.buffer)].dtype));
+  }
+  return true;
+}
 
 std::vector<Task> make_tasks(const Plan& plan) {
   std::vector<Task> tasks;
@@ -29,10 +51,8 @@ std::vector<Task> make_tasks(const Plan& plan) {
     const bool is_effect = op == Op::kStore || op == Op::kExtern;
     if (!plan.nodes[i].needed || !(plan.nodes[i].own_buffer || is_effect)) continue;
     Task task = make_task(plan, NodeId{static_cast<uint32_t>(i)});
-    // No element to store: an axis is known to be empty.
-    const bool is_empty =
-        std::any_of(task.extents.begin(), task.extents.begin() + task.kept, is_zero);
-    if (!is_empty) tasks.push_back(std::move(task));
+    if (stores_nothing(task) && !keep_conditions(plan, &task)) continue;
+    tasks.push_back(std::move(task));
   }
   return tasks;
 }
@@ -223,7 +243,8 @@ void find_restarts(Program* program) {
 
 Program schedule(Graph graph) {
   Plan plan = make_plan(std::move(graph));
-  const std::vector<Task> tasks = make_tasks(plan);
+  std::vector<Task> tasks = make_tasks(plan);
+  make_axes_of_loops(&plan, &tasks);
   std::vector<FusedStep> fused;
   std::vector<RawStep> raw_steps = make_raw_steps(plan, tasks, &fused);
   if (log_enabled(LogChannel::perf_hints)) {

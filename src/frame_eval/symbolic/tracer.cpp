@@ -72,7 +72,9 @@ NodeId Tracer::append(Op op, std::vector<NodeId> operands, Attr attr, Type type,
   node.attr = std::move(attr);
   node.type = std::move(type);
   node.order = std::move(order);
-  if (op_info(op).fp != FpRule::kNone) node.fp_checks = fp_checks;
+  // (Minus the least integer overflows; of a float nothing can go wrong.)
+  const bool may_wrap = wraps_silently_on_arrays(op) && is_integer(node.type.dtype);
+  if (op_info(op).fp != FpRule::kNone || may_wrap) node.fp_checks = fp_checks;
   node.location = state_->location;
   return graph_.append(std::move(node));
 }
