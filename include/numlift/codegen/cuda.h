@@ -17,6 +17,12 @@ std::string missing_for_cuda();
 // The kernels of a program as CUDA C++, without the text that all modules begin with.
 std::string cuda_kernels_text(const Program& program);
 
+// "" when NVRTC is there, else what was looked for.
+std::string missing_cuda_compiler();
+// What NVRTC says of kernels (as cuda_kernels_text() gives them) for compute capability `arch`:
+// errors and warnings; "" when there are none.
+std::string cuda_compiler_messages(const std::string& kernels, int arch);
+
 // A call of the driver failed.
 class CudaError : public std::runtime_error {
  public:

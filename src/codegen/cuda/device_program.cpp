@@ -11,6 +11,8 @@
 #include <memory>
 #include <mutex>
 
+#include "cache/disk_cache.h"
+#include "cpu/digest.h"
 #include "device_buffers.h"
 #include "numlift/codegen/compile.h"
 #include "numlift/codegen/cuda.h"
@@ -43,6 +45,7 @@ class DeviceProgram final : public CudaProgram {
 
  private:
   friend class ProgramRun;
+  void load_module();
   // Machine code of one step, or of the whole program, for the host.
   ProgramFunction host_code(const Step* step);
 
@@ -89,11 +92,8 @@ DeviceProgram::DeviceProgram(const Program& program)
                                 program.graph.loops[loop->loop].name));
   functions_.resize(program.steps.size());
   if (kernels_.kernel_count == 0) return;
-  const auto image = compile_cuda(kernels_.source(), program.graph.name, device_.arch());
-  if (!image) throw CudaError(CudaError::Kind::kOther, image.error());
+  load_module();
   const DriverTable& table = device_.table();
-  device_.make_current();
-  check_driver(table, table.load_module(&module_, image->cubin.data()), "cuModuleLoadData");
   for (size_t i = 0; i < program.steps.size(); ++i) {
     for (const Kernel& kernel : kernels_.steps[i].kernels) {
       Function function = nullptr;
@@ -102,6 +102,34 @@ DeviceProgram::DeviceProgram(const Program& program)
       functions_[i].push_back(function);
     }
   }
+}
+
+// The text without the user's lines, which are comments: the code does not hang on them.
+std::string without_comments(const std::string& source) {
+  std::string code;
+  for (size_t at = 0; at < source.size();) {
+    const size_t end = std::min(source.find('\n', at), source.size() - 1) + 1;
+    const size_t first = source.find_first_not_of(' ', at);
+    if (source.compare(first, 2, "//") != 0) code += source.substr(at, end - at);
+    at = end;
+  }
+  return code;
+}
+
+void DeviceProgram::load_module() {
+  const DriverTable& table = device_.table();
+  device_.make_current();
+  const std::string source = kernels_.source();
+  const cpu::Digest key = cpu::digest_of({"cuda", without_comments(source), nvrtc_identity(),
+                                          std::to_string(device_.arch())});
+  if (const auto kept = cache::find_object(key)) {
+    if (table.load_module(&module_, kept->data()) == 0) return;
+    cache::refuse_object(key, "the driver refuses it");
+  }
+  const auto image = compile_cuda(source, program_.graph.name, device_.arch());
+  if (!image) throw CudaError(CudaError::Kind::kOther, image.error());
+  check_driver(table, table.load_module(&module_, image->cubin.data()), "cuModuleLoadData");
+  cache::keep_object(key, image->cubin);
 }
 
 DeviceProgram::~DeviceProgram() {
@@ -241,7 +269,6 @@ void ProgramRun::launch(const Kernel& kernel, Function function, const NestKerne
     case Kernel::Shape::kPartials:
       grid = std::clamp<int64_t>((iterations + kIterationsPerPartial - 1) / kIterationsPerPartial, 1,
                                  kMostPartials);
-      partials_ = grid;
       break;
     case Kernel::Shape::kOneBlock:
       break;
@@ -261,12 +288,12 @@ void ProgramRun::launch(const Kernel& kernel, Function function, const NestKerne
   const auto private_bytes = [&](uint32_t buffer) {
     return (buffers_.size(program_.buffers[buffer].bytes) + 15) / 16 * 16 * (by_thread ? kBlockThreads : 1);
   };
-  // The number of parts of a reduction decides its result, and stays.
-  if (kernel.shape != Kernel::Shape::kPartials)
-    for (const KernelParameter& parameter : kernel.parameters)
-      if (parameter.kind == KernelParameter::Kind::kPrivate)
-        grid = std::clamp<int64_t>(
-            kMostPrivateBytes / std::max<int64_t>(private_bytes(parameter.index), 1), 1, grid);
+  for (const KernelParameter& parameter : kernel.parameters)
+    if (parameter.kind == KernelParameter::Kind::kPrivate)
+      grid = std::clamp<int64_t>(
+          kMostPrivateBytes / std::max<int64_t>(private_bytes(parameter.index), 1), 1, grid);
+  // How many parts a reduction has hangs on sizes alone, as its result hangs on it.
+  if (kernel.shape == Kernel::Shape::kPartials) partials_ = grid;
 
   std::vector<char> packed;
   const auto pack = [&](const void* value, size_t bytes) {

@@ -16,6 +16,7 @@ using Handle = struct NvrtcProgram*;
 
 // name, parameters: all give an error number, 0 for none.
 #define NUMLIFT_NVRTC_FUNCTIONS(X)                                                              \
+  X(nvrtcVersion, (int*, int*))                                                                 \
   X(nvrtcCreateProgram,                                                                         \
     (Handle*, const char*, const char*, int, const char* const*, const char* const*))           \
   X(nvrtcCompileProgram, (Handle, int, const char* const*))                                     \
@@ -86,6 +87,13 @@ std::string log_of(const Nvrtc& table, Handle program) {
 }  // namespace
 
 std::string missing_nvrtc() { return nvrtc().missing; }
+
+std::string nvrtc_identity() {
+  const Nvrtc table = nvrtc();
+  int major = 0, minor = 0;
+  if (table.nvrtcVersion != nullptr) table.nvrtcVersion(&major, &minor);
+  return fmt::format("{} {}.{}", options().nvrtc.get(), major, minor);
+}
 
 Result<CudaImage, std::string> compile_cuda(const std::string& source, const std::string& name,
                                             int arch) {

@@ -15,6 +15,8 @@ struct CudaImage {
 // "" when there is a compiler, else what is missing. The option `nvrtc` names the library; asked
 // again when it changes.
 std::string missing_nvrtc();
+// Which compiler it is, for keys of caches.
+std::string nvrtc_identity();
 // For compute capability `arch` (80, 90). Fails with the compiler's text.
 Result<CudaImage, std::string> compile_cuda(const std::string& source, const std::string& name,
                                             int arch);

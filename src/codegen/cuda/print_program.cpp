@@ -6,6 +6,7 @@
 
 #include "device_text.h"
 #include "numlift/codegen/cuda.h"
+#include "nvrtc.h"
 
 namespace numlift::codegen {
 namespace cuda {
@@ -14,8 +15,7 @@ namespace {
 // The function's name, as far as it is one in C.
 std::string identifier(const std::string& name) {
   std::string result = "nl_";
-  for (char c : name)
-    result += std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
+  for (char c : name) result += std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
   return result;
 }
 
@@ -46,6 +46,13 @@ ProgramKernels print_program(const Program& program) {
 
 std::string cuda_kernels_text(const Program& program) {
   return cuda::print_program(program).kernels_text;
+}
+
+std::string missing_cuda_compiler() { return cuda::missing_nvrtc(); }
+
+std::string cuda_compiler_messages(const std::string& kernels, int arch) {
+  const auto image = cuda::compile_cuda(cuda::device_text() + kernels, "kernels", arch);
+  return image ? image->log : image.error();
 }
 
 }  // namespace numlift::codegen

@@ -1,4 +1,4 @@
-// Runs programs with the driver and the compiler of tests/cuda/fake_cuda.cpp in place of NVIDIA's.
+// Runs programs with the driver and the compiler of tests/device/fake_cuda.cpp in place of NVIDIA's.
 #pragma once
 
 #include <dlfcn.h>
@@ -15,7 +15,7 @@ class FakeDevice {
  public:
   FakeDevice() {
     setenv("NUMLIFT_FAKE_CUDA", NUMLIFT_FAKE_CUDA_FOLDER, 1);
-    setenv("NUMLIFT_FAKE_CUDA_SHIM", NUMLIFT_TEST_DATA "/cuda/shim.h", 1);
+    setenv("NUMLIFT_FAKE_CUDA_SHIM", NUMLIFT_TEST_DATA "/device/shim.h", 1);
     set_option("cuda_driver", NUMLIFT_FAKE_CUDA_LIBRARY);
     set_option("nvrtc", NUMLIFT_FAKE_CUDA_LIBRARY);
     library_ = dlopen(NUMLIFT_FAKE_CUDA_LIBRARY, RTLD_NOW | RTLD_LOCAL);

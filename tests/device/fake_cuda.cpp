@@ -407,6 +407,11 @@ FAKE int cuGetErrorName(int error, const char** name) {
 
 // ---------------------------------------------------------------- the compiler
 
+FAKE int nvrtcVersion(int* major, int* minor) {
+  *major = 13;
+  *minor = 0;
+  return 0;
+}
 FAKE int nvrtcCreateProgram(void** program, const char* source, const char*, int, const char* const*,
                             const char* const*) {
   *program = new FakeProgram{source, "", ""};
