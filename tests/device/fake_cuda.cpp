@@ -184,7 +184,8 @@ uint64_t digest(const std::string& text) {
 // A function that takes the address of the parameters, for each kernel.
 std::string with_wrappers(const std::string& source) {
   static const std::string kStart = "extern \"C\" __global__ void __launch_bounds__(256) ";
-  std::string wrappers = "#define NUMLIFT_EXPORT extern \"C\" __attribute__((visibility(\"default\")))\n";
+  std::string wrappers =
+      "#define NUMLIFT_EXPORT extern \"C\" __attribute__((visibility(\"default\")))\n";
   for (size_t at = source.find(kStart); at != std::string::npos;) {
     const size_t name_at = at + kStart.size(), name_end = source.find('(', name_at);
     const std::string name = source.substr(name_at, name_end - name_at);
@@ -192,8 +193,8 @@ std::string with_wrappers(const std::string& source) {
     const std::string body = source.substr(name_end, next - name_end);
     const bool has_barriers = body.find("__syncthreads") != std::string::npos ||
                               body.find("over_block") != std::string::npos;
-    wrappers += "NUMLIFT_EXPORT void shim_run_" + name + "(const void* p) { " + name + "(*(const " + name +
-                "_parameters*)p); }\n";
+    wrappers += "NUMLIFT_EXPORT void shim_run_" + name + "(const void* p) { " + name + "(*(const " +
+                name + "_parameters*)p); }\n";
     wrappers += "NUMLIFT_EXPORT const unsigned long shim_bytes_" + name + " = sizeof(" + name +
                 "_parameters);\n";
     wrappers += "NUMLIFT_EXPORT const bool shim_barriers_" + name + " = " +
@@ -214,7 +215,8 @@ bool exists(const std::string& path) {
 
 int compile(FakeProgram* program) {
   const char* shim = std::getenv("NUMLIFT_FAKE_CUDA_SHIM");
-  const std::string text = read_file(shim != nullptr ? shim : "shim.h") + with_wrappers(program->source);
+  const std::string text =
+      read_file(shim != nullptr ? shim : "shim.h") + with_wrappers(program->source);
   char name[64];
   std::snprintf(name, sizeof name, "/k%016llx", static_cast<unsigned long long>(digest(text)));
   const std::string base = folder() + name;
@@ -222,8 +224,10 @@ int compile(FakeProgram* program) {
   if (exists(program->image)) return 0;
   const std::string own = base + "." + std::to_string(getpid());
   std::ofstream(own + ".cpp") << text;
-  const std::string command = "g++ -std=c++17 -O1 -w -ffp-contract=off -fno-strict-aliasing -shared -fPIC "
-                              "-fvisibility=hidden -o " + own + ".so " + own + ".cpp > " + own + ".log 2>&1";
+  const std::string command =
+      "g++ -std=c++17 -O1 -w -ffp-contract=off -fno-strict-aliasing -shared -fPIC "
+      "-fvisibility=hidden -o " +
+      own + ".so " + own + ".cpp > " + own + ".log 2>&1";
   const int status = std::system(command.c_str());
   program->log = status == 0 ? "" : read_file(own + ".log");
   if (status == 0) std::rename((own + ".so").c_str(), program->image.c_str());
@@ -368,7 +372,9 @@ FAKE int cuModuleUnload(void* module) {
 FAKE int cuModuleGetFunction(void** function, void* module, const char* name) {
   ENTER("cuModuleGetFunction");
   auto* fake = static_cast<FakeModule*>(module);
-  const auto find = [&](const char* what) { return dlsym(fake->library, (std::string(what) + name).c_str()); };
+  const auto find = [&](const char* what) {
+    return dlsym(fake->library, (std::string(what) + name).c_str());
+  };
   void* run = find("shim_run_");
   if (run == nullptr) return kNotFound;
   auto made = std::make_unique<FakeFunction>();
@@ -381,8 +387,8 @@ FAKE int cuModuleGetFunction(void** function, void* module, const char* name) {
   ++state().modules;
   return 0;
 }
-FAKE int cuLaunchKernel(void* function, unsigned grid, unsigned, unsigned, unsigned threads, unsigned,
-                        unsigned, unsigned, void*, void** parameters, void**) {
+FAKE int cuLaunchKernel(void* function, unsigned grid, unsigned, unsigned, unsigned threads,
+                        unsigned, unsigned, unsigned, void*, void** parameters, void**) {
   ENTER("cuLaunchKernel");
   if (grid == 0 || threads == 0) return kInvalidValue;
   const auto* fake = static_cast<const FakeFunction*>(function);
@@ -393,13 +399,11 @@ FAKE int cuLaunchKernel(void* function, unsigned grid, unsigned, unsigned, unsig
   return 0;
 }
 FAKE int cuGetErrorName(int error, const char** name) {
-  static const std::map<int, const char*> kNames = {{1, "CUDA_ERROR_INVALID_VALUE"},
-                                                    {2, "CUDA_ERROR_OUT_OF_MEMORY"},
-                                                    {100, "CUDA_ERROR_NO_DEVICE"},
-                                                    {200, "CUDA_ERROR_INVALID_IMAGE"},
-                                                    {700, "CUDA_ERROR_ILLEGAL_ADDRESS"},
-                                                    {719, "CUDA_ERROR_LAUNCH_FAILED"},
-                                                    {999, "CUDA_ERROR_UNKNOWN"}};
+  static const std::map<int, const char*> kNames = {
+      {1, "CUDA_ERROR_INVALID_VALUE"},     {2, "CUDA_ERROR_OUT_OF_MEMORY"},
+      {100, "CUDA_ERROR_NO_DEVICE"},       {200, "CUDA_ERROR_INVALID_IMAGE"},
+      {700, "CUDA_ERROR_ILLEGAL_ADDRESS"}, {719, "CUDA_ERROR_LAUNCH_FAILED"},
+      {999, "CUDA_ERROR_UNKNOWN"}};
   const auto known = kNames.find(error);
   *name = known == kNames.end() ? "CUDA_ERROR_OTHER" : known->second;
   return 0;
@@ -412,8 +416,8 @@ FAKE int nvrtcVersion(int* major, int* minor) {
   *minor = 0;
   return 0;
 }
-FAKE int nvrtcCreateProgram(void** program, const char* source, const char*, int, const char* const*,
-                            const char* const*) {
+FAKE int nvrtcCreateProgram(void** program, const char* source, const char*, int,
+                            const char* const*, const char* const*) {
   *program = new FakeProgram{source, "", ""};
   return 0;
 }

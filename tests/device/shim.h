@@ -1,5 +1,5 @@
-// What CUDA C++ needs of its compiler, for a C++ compiler on the host: a block's threads take turns,
-// from barrier to barrier. Printed in front of a module by fake_cuda.cpp.
+// What CUDA C++ needs of its compiler, for a C++ compiler on the host: a block's threads take
+// turns, from barrier to barrier. Printed in front of a module by fake_cuda.cpp.
 #include <math.h>
 
 #define __device__

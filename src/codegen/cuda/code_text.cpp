@@ -52,7 +52,9 @@ constexpr CheckText kChecks[] = {
 #undef NUMLIFT_CUDA_CHECK
 };
 
-uint8_t kinds_bit(DType dtype) { return static_cast<uint8_t>(1u << static_cast<int>(kind_of(dtype))); }
+uint8_t kinds_bit(DType dtype) {
+  return static_cast<uint8_t>(1u << static_cast<int>(kind_of(dtype)));
+}
 static_assert(1u << static_cast<int>(DTypeKind::kComplex) == kComplex);
 
 std::string fill_in(std::string_view text, DType result, const std::vector<std::string>& operands) {
@@ -71,13 +73,15 @@ std::string fill_in(std::string_view text, DType result, const std::vector<std::
 
 template <class T, class Bits>
 std::string float_code(T value, std::string_view type) {
-  if (!std::isfinite(value)) return fmt::format("nl_bits<{}>({:#x}ull)", type, uint64_t{std::bit_cast<Bits>(value)});
+  if (!std::isfinite(value))
+    return fmt::format("nl_bits<{}>({:#x}ull)", type, uint64_t{std::bit_cast<Bits>(value)});
   std::string text = fmt::format("{}", value);
   if (text.find_first_of(".e") == std::string::npos) text += ".0";
   return sizeof(T) == 4 ? text + "f" : text;
 }
 std::string f32_code(float value) {
-  if (!std::isfinite(value)) return fmt::format("nl_bits<f32>({:#x}u)", std::bit_cast<uint32_t>(value));
+  if (!std::isfinite(value))
+    return fmt::format("nl_bits<f32>({:#x}u)", std::bit_cast<uint32_t>(value));
   return float_code<float, uint32_t>(value, "f32");
 }
 std::string f64_code(double value) { return float_code<double, uint64_t>(value, "f64"); }
@@ -172,7 +176,8 @@ std::string size_code(const SizeExpr& size) {
   for (const SizeExpr::Term& term : size.terms()) {
     std::string product;
     if (term.coefficient != 1) product = integer_code(term.coefficient);
-    for (const auto& atom : term.atoms) product += (product.empty() ? "" : " * ") + atom_code(*atom);
+    for (const auto& atom : term.atoms)
+      product += (product.empty() ? "" : " * ") + atom_code(*atom);
     code += (code.empty() ? "" : " + ") + product;
   }
   if (code.empty()) return integer_code(size.constant_part());
@@ -191,7 +196,9 @@ std::string op_code(Op op, DType loop_dtype, DType result,
     if (entry.op != op || !(entry.kinds & kinds_bit(loop_dtype))) continue;
     const std::string code = fill_in(entry.text, result, operands);
     // float16 operations give a float32.
-    return result == DType::kFloat16 && op != Op::kSelect && op != Op::kCast ? fmt::format("f16({})", code) : code;
+    return result == DType::kFloat16 && op != Op::kSelect && op != Op::kCast
+               ? fmt::format("f16({})", code)
+               : code;
   }
   NUMLIFT_CHECK(false, "{} of {} has no CUDA text", op_info(op).text, dtype_text(loop_dtype));
 }

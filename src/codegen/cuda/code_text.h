@@ -18,12 +18,13 @@ std::string size_code(const SizeExpr& size);
 std::string size_factor(const SizeExpr& size);
 
 // The expression for one operation, operands by name.
-std::string op_code(Op op, DType loop_dtype, DType result, const std::vector<std::string>& operands);
+std::string op_code(Op op, DType loop_dtype, DType result,
+                    const std::vector<std::string>& operands);
 // Conditions, besides those that a floating result tells of, under which the program must restart.
 std::vector<std::string> check_codes(Op op, DType loop_dtype, uint8_t fp_checks,
                                      const std::vector<std::string>& operands);
-// What an infinite result of finite operands means: "true" (division by zero), "false" (overflow) or
-// a condition.
+// What an infinite result of finite operands means: "true" (division by zero), "false" (overflow)
+// or a condition.
 std::string divides_by_zero_code(Op op, const std::vector<std::string>& operands);
 
 }  // namespace numlift::codegen::cuda

@@ -55,8 +55,7 @@ DevicePointer DeviceMemory::allocate(size_t bytes) {
     give_back_locked();
     error = table_.allocate(&memory, bytes);
   }
-  if (error != 0)
-    fail_driver(table_, error, fmt::format("cuMemAlloc of {} bytes", bytes));
+  if (error != 0) fail_driver(table_, error, fmt::format("cuMemAlloc of {} bytes", bytes));
   used_[memory] = bytes;
   return memory;
 }
@@ -91,9 +90,12 @@ Device::Device(const DriverTable& table) : table_(table), memory_(table) {
     throw CudaError(CudaError::Kind::kNoDevice, missing);
   int number = 0, major = 0, minor = 0;
   check_driver(table_, table_.get_device(&number, 0), "cuDeviceGet");
-  check_driver(table_, table_.device_attribute(&major, kAttributeMajor, number), "cuDeviceGetAttribute");
-  check_driver(table_, table_.device_attribute(&minor, kAttributeMinor, number), "cuDeviceGetAttribute");
-  check_driver(table_, table_.device_attribute(&multiprocessors_, kAttributeMultiprocessors, number),
+  check_driver(table_, table_.device_attribute(&major, kAttributeMajor, number),
+               "cuDeviceGetAttribute");
+  check_driver(table_, table_.device_attribute(&minor, kAttributeMinor, number),
+               "cuDeviceGetAttribute");
+  check_driver(table_,
+               table_.device_attribute(&multiprocessors_, kAttributeMultiprocessors, number),
                "cuDeviceGetAttribute");
   arch_ = 10 * major + minor;
   if (arch_ < kOldestArch)

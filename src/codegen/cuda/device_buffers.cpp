@@ -30,7 +30,8 @@ DeviceBuffers::DeviceBuffers(Device& device, const Program& program, ProgramFram
       states_(program.buffers.size()),
       locals_(program.buffers.size()) {
   for (uint32_t b = 0; b < states_.size(); ++b) {
-    if (buffer(b).kind == Buffer::Kind::kLocal) frame_->buffers[b] = reinterpret_cast<char*>(&locals_[b]);
+    if (buffer(b).kind == Buffer::Kind::kLocal)
+      frame_->buffers[b] = reinterpret_cast<char*>(&locals_[b]);
     states_[b].host_valid = buffer(b).kind == Buffer::Kind::kInput;
   }
 }
@@ -64,7 +65,8 @@ DeviceBuffers::Extent DeviceBuffers::extent(uint32_t index) const {
   const Buffer& b = buffer(index);
   const int64_t item_bytes = item_size(b.dtype);
   if (b.kind == Buffer::Kind::kTemp) return {0, size(b.bytes), true};
-  if (b.kind == Buffer::Kind::kLocal || b.kind == Buffer::Kind::kScalar) return {0, item_bytes, true};
+  if (b.kind == Buffer::Kind::kLocal || b.kind == Buffer::Kind::kScalar)
+    return {0, item_bytes, true};
   Extent extent{0, item_bytes, true};
   int64_t high = item_bytes, count = item_bytes;
   for (size_t axis = 0; axis < b.dims.size(); ++axis) {
@@ -201,7 +203,8 @@ bool DeviceBuffers::allocate(BufferId id) {
 
 void DeviceBuffers::swap(BufferId first, BufferId second) {
   std::swap(state(first), state(second));
-  std::swap(frame_->buffers[static_cast<uint32_t>(first)], frame_->buffers[static_cast<uint32_t>(second)]);
+  std::swap(frame_->buffers[static_cast<uint32_t>(first)],
+            frame_->buffers[static_cast<uint32_t>(second)]);
 }
 
 void DeviceBuffers::replaced_on_host(BufferId id) {

@@ -18,8 +18,8 @@ class DeviceBuffers {
   DeviceBuffers(const DeviceBuffers&) = delete;
   DeviceBuffers& operator=(const DeviceBuffers&) = delete;
 
-  // Address of the buffer's origin on the device, its contents there; for what is only written, too,
-  // as it may be written in part.
+  // Address of the buffer's origin on the device, its contents there; for what is only written,
+  // too, as it may be written in part.
   DevicePointer on_device(BufferId id);
   // The same on the host. False: there is no memory.
   bool on_host(BufferId id);

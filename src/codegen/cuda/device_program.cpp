@@ -1,4 +1,5 @@
-// A program whose nests run on the device: compiled once, then its steps are carried out one by one.
+// A program whose nests run on the device: compiled once, then its steps are carried out one by
+// one.
 //
 // Kernels only note that the program must restart (status). The host looks before anything that
 // cannot be undone, that is before each call out and at the end.
@@ -83,7 +84,8 @@ DeviceProgram::DeviceProgram(const Program& program)
       ends_(find_ends(program.steps)),
       is_for_host_(shares_memory_with_python(program)) {
   if (is_for_host_) {
-    hint(program, "runs on the host: it stores to arrays and calls out, and both could share memory");
+    hint(program,
+         "runs on the host: it stores to arrays and calls out, and both could share memory");
     return;
   }
   for (const Step& step : program.steps)
@@ -120,8 +122,8 @@ void DeviceProgram::load_module() {
   const DriverTable& table = device_.table();
   device_.make_current();
   const std::string source = kernels_.source();
-  const cpu::Digest key = cpu::digest_of({"cuda", without_comments(source), nvrtc_identity(),
-                                          std::to_string(device_.arch())});
+  const cpu::Digest key = cpu::digest_of(
+      {"cuda", without_comments(source), nvrtc_identity(), std::to_string(device_.arch())});
   if (const auto kept = cache::find_object(key)) {
     if (table.load_module(&module_, kept->data()) == 0) return;
     cache::refuse_object(key, "the driver refuses it");
@@ -147,6 +149,9 @@ ProgramFunction DeviceProgram::host_code(const Step* step) {
     // What the program keeps on its stack is memory between steps here.
     for (Buffer& buffer : one.buffers)
       if (buffer.kind == Buffer::Kind::kLocal) buffer.kind = Buffer::Kind::kScalar;
+    // … and what it counts and assigns has its value from outside.
+    for (Symbol& symbol : one.graph.symbols)
+      if (symbol.kind == SymbolKind::kRun) symbol.kind = SymbolKind::kInt;
     code = emit_native(one, false, LoopChecks::kPrecise);
   }
   return code->function();
@@ -180,7 +185,7 @@ class ProgramRun {
   Next on(const LoopStep& step, size_t index);
   Next on(const IfStep& step, size_t index);
   Next on(const ElseStep& step, size_t index);
-  Next on(const BlockStep&, size_t) { return Next::kStep; }
+  Next on(const BlockStep& step, size_t index);
   Next on(const EndStep& step, size_t index);
   Next on(const JumpStep& step, size_t index);
   Next on(const AssignStep& step, size_t index);
@@ -267,8 +272,8 @@ void ProgramRun::launch(const Kernel& kernel, Function function, const NestKerne
       grid = std::min(iterations, most);
       break;
     case Kernel::Shape::kPartials:
-      grid = std::clamp<int64_t>((iterations + kIterationsPerPartial - 1) / kIterationsPerPartial, 1,
-                                 kMostPartials);
+      grid = std::clamp<int64_t>((iterations + kIterationsPerPartial - 1) / kIterationsPerPartial,
+                                 1, kMostPartials);
       break;
     case Kernel::Shape::kOneBlock:
       break;
@@ -276,17 +281,20 @@ void ProgramRun::launch(const Kernel& kernel, Function function, const NestKerne
       threads = 1;
       break;
   }
-  // Without iterations there may still be something to report: scalars are computed before the loop.
+  // Without iterations there may still be something to report: scalars are computed before the
+  // loop.
   const bool reports = std::any_of(kernel.parameters.begin(), kernel.parameters.end(),
                                    [](const KernelParameter& parameter) {
                                      return parameter.kind == KernelParameter::Kind::kStatus;
                                    });
   if (grid <= 0 && !reports) return;
   grid = std::max<int64_t>(grid, 1);
-  const bool by_thread = kernel.shape == Kernel::Shape::kThreads || kernel.shape == Kernel::Shape::kPartials;
+  const bool by_thread =
+      kernel.shape == Kernel::Shape::kThreads || kernel.shape == Kernel::Shape::kPartials;
   std::vector<DevicePointer> privates;
   const auto private_bytes = [&](uint32_t buffer) {
-    return (buffers_.size(program_.buffers[buffer].bytes) + 15) / 16 * 16 * (by_thread ? kBlockThreads : 1);
+    return (buffers_.size(program_.buffers[buffer].bytes) + 15) / 16 * 16 *
+           (by_thread ? kBlockThreads : 1);
   };
   for (const KernelParameter& parameter : kernel.parameters)
     if (parameter.kind == KernelParameter::Kind::kPrivate)
@@ -308,14 +316,16 @@ void ProgramRun::launch(const Kernel& kernel, Function function, const NestKerne
         pack_number(buffers_.on_device(BufferId{parameter.index}));
         break;
       case KernelParameter::Kind::kPrivate:
-        privates.push_back(device_.memory().allocate(static_cast<size_t>(private_bytes(parameter.index) * grid)));
+        privates.push_back(
+            device_.memory().allocate(static_cast<size_t>(private_bytes(parameter.index) * grid)));
         pack_number(privates.back());
         break;
       case KernelParameter::Kind::kSymbol:
         pack_number(frame_->symbols[parameter.index]);
         break;
       case KernelParameter::Kind::kScalar:
-        pack(frame_->scalars[parameter.index].bytes, static_cast<size_t>(item_size(parameter.dtype)));
+        pack(frame_->scalars[parameter.index].bytes,
+             static_cast<size_t>(item_size(parameter.dtype)));
         break;
       case KernelParameter::Kind::kScratch:
         if (scratch_bytes_ < nest.scratch_bytes) {
@@ -347,9 +357,9 @@ void ProgramRun::launch(const Kernel& kernel, Function function, const NestKerne
             nest.written.end())
       buffers_.written_on_device(BufferId{parameter.index});
   void* arguments[] = {packed.data()};
-  const int error =
-      device_.table().launch(function, static_cast<unsigned>(grid), 1, 1, static_cast<unsigned>(threads),
-                             1, 1, 0, device_.stream(), arguments, nullptr);
+  const int error = device_.table().launch(function, static_cast<unsigned>(grid), 1, 1,
+                                           static_cast<unsigned>(threads), 1, 1, 0,
+                                           device_.stream(), arguments, nullptr);
   for (DevicePointer block : privates) device_.memory().release(block);
   check_driver(device_.table(), error, "cuLaunchKernel");
 }
@@ -382,8 +392,8 @@ ProgramRun::Next ProgramRun::on(const ExternStep& step, size_t index) {
     if (is_memory && !buffers_.on_host(operand.buffer)) return Next::kRestart;
     if (operand.kind != ValueRef::Kind::kInputObject) continue;
     for (uint32_t b = 0; b < program_.buffers.size(); ++b)
-      if (program_.buffers[b].kind == Buffer::Kind::kInput && program_.buffers[b].input == operand.input &&
-          !buffers_.on_host(BufferId{b}))
+      if (program_.buffers[b].kind == Buffer::Kind::kInput &&
+          program_.buffers[b].input == operand.input && !buffers_.on_host(BufferId{b}))
         return Next::kRestart;
   }
   if (!pure && !buffers_.all_visible_on_host()) return Next::kRestart;
@@ -455,8 +465,15 @@ ProgramRun::Next ProgramRun::on(const IfStep& step, size_t index) {
   return go_to(code_.ends_[index]);
 }
 
+ProgramRun::Next ProgramRun::on(const BlockStep&, size_t index) {
+  open_.push_back({index, 0, std::nullopt});
+  return Next::kStep;
+}
+
 // The end of the first arm.
-ProgramRun::Next ProgramRun::on(const ElseStep&, size_t) { return go_to(code_.ends_[open_.back().begin]); }
+ProgramRun::Next ProgramRun::on(const ElseStep&, size_t) {
+  return go_to(code_.ends_[open_.back().begin]);
+}
 
 ProgramRun::Next ProgramRun::on(const EndStep&, size_t) {
   if (std::holds_alternative<LoopStep>(program_.steps[open_.back().begin])) return next_iteration();

@@ -19,13 +19,13 @@ DriverTable load(const std::string& chosen) {
   std::string tried;
   void* library = open_library({table.library}, &tried);
   if (library == nullptr) {
-    table.missing =
-        fmt::format("no CUDA device: {}, a part of NVIDIA's driver, is not installed", table.library);
+    table.missing = fmt::format("no CUDA device: {}, a part of NVIDIA's driver, is not installed",
+                                table.library);
     return table;
   }
-#define NUMLIFT_CUDA_FUNCTION(member, symbol, parameters)                              \
-  table.member = reinterpret_cast<decltype(table.member)>(dlsym(library, #symbol));    \
-  if (table.member == nullptr && table.missing.empty())                                \
+#define NUMLIFT_CUDA_FUNCTION(member, symbol, parameters)                           \
+  table.member = reinterpret_cast<decltype(table.member)>(dlsym(library, #symbol)); \
+  if (table.member == nullptr && table.missing.empty())                             \
     table.missing = fmt::format("no CUDA device: {} lacks " #symbol, table.library);
 #include "cuda/driver_functions.def"
 #undef NUMLIFT_CUDA_FUNCTION
@@ -39,8 +39,9 @@ struct Meaning {
 };
 // Of the errors that a user can do something about.
 constexpr Meaning kMeanings[] = {
-    {2, CudaError::Kind::kOutOfMemory, "the GPU's memory is full: use smaller arrays, or free those of "
-                                       "other programs"},
+    {2, CudaError::Kind::kOutOfMemory,
+     "the GPU's memory is full: use smaller arrays, or free those of "
+     "other programs"},
     {100, CudaError::Kind::kNoDevice, "no CUDA device"},
     {101, CudaError::Kind::kNoDevice, "no CUDA device of that number"},
     {209, CudaError::Kind::kLaunchFailure, "the kernels are for another GPU"},

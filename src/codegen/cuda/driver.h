@@ -1,5 +1,5 @@
-// NVIDIA's driver as a table of functions, found with dlopen: of libcuda, or of any library with the
-// same names. Nothing of CUDA is needed to build.
+// NVIDIA's driver as a table of functions, found with dlopen: of libcuda, or of any library with
+// the same names. Nothing of CUDA is needed to build.
 #pragma once
 
 #include <cstddef>

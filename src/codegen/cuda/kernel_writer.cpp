@@ -270,16 +270,16 @@ KernelWriter::Chain KernelWriter::chain_of(VarId outermost) const {
   const std::vector<Reduction>& reductions = loop->reductions;
   for (;;) {
     const std::vector<Item>& body = loop->body;
-    const bool goes_on =
-        !body.empty() && body.back().kind == Item::Kind::kLoop &&
-        std::all_of(body.begin(), body.end() - 1,
-                    [](const Item& item) { return item.kind == Item::Kind::kValue; });
+    const bool goes_on = !body.empty() && body.back().kind == Item::Kind::kLoop &&
+                         std::all_of(body.begin(), body.end() - 1, [](const Item& item) {
+                           return item.kind == Item::Kind::kValue;
+                         });
     if (goes_on) {
       const VarId inner{body.back().index};
       const Loop& next = nest_.loops[body.back().index];
       const size_t depth = chain.loops.size();
-      const bool is_shared = std::all_of(
-          reductions.begin(), reductions.end(), [&](const Reduction& reduction) {
+      const bool is_shared =
+          std::all_of(reductions.begin(), reductions.end(), [&](const Reduction& reduction) {
             return reduction.loops.size() > depth && reduction.loops[depth] == inner;
           });
       // A loop that carries reductions of its own, or belongs to those of a loop further out, is
@@ -364,7 +364,8 @@ std::string KernelWriter::operation_of(const Reduction& reduction) const {
 void KernelWriter::begin_reductions(const Loop& loop, bool of_partials) {
   for (const Reduction& reduction : loop.reductions) {
     const DType dtype = nest_.values[static_cast<uint32_t>(reduction.operand)].dtype;
-    const bool pairwise = !of_partials && reduction.op == Op::kReduceSum && (is_float(dtype) || is_complex(dtype));
+    const bool pairwise =
+        !of_partials && reduction.op == Op::kReduceSum && (is_float(dtype) || is_complex(dtype));
     line(pairwise ? fmt::format("nl_pairwise<{}> {};", type_name(dtype), accumulator(reduction))
                   : fmt::format("nl_accumulator<{}> {};", operation_of(reduction),
                                 accumulator(reduction)));
@@ -433,7 +434,8 @@ Kernel KernelWriter::finish(std::string kernel_name, Kernel::Shape shape, SizeEx
   if (reports) locals += "  bool bad = false;\n";
   kernel.text = fmt::format(
       "struct {0}_parameters {{\n{1}}};\n"
-      "extern \"C\" __global__ void __launch_bounds__({2}) {0}(const {0}_parameters p) {{\n{3}{4}{5}}}\n",
+      "extern \"C\" __global__ void __launch_bounds__({2}) {0}(const {0}_parameters p) "
+      "{{\n{3}{4}{5}}}\n",
       kernel_name, members, kBlockThreads, locals, text_,
       reports ? "  nl_report(bad, p.status);\n" : "");
   kernel.name = std::move(kernel_name);

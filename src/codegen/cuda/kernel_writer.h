@@ -30,16 +30,16 @@ class KernelWriter {
 
   // Loops that are one within the other with only values between: one index runs over them all.
   struct Chain {
-    std::vector<VarId> loops;   // outermost first
-    std::vector<Item> body;     // of all of them
+    std::vector<VarId> loops;  // outermost first
+    std::vector<Item> body;    // of all of them
     SizeExpr iterations;
   };
   Chain chain_of(VarId outermost) const;
   // for (at = first; at < iterations; at += step) { body } without what the loops' reductions need.
   void chain_loop(const Chain& chain, const std::string& first, const std::string& step, Mode mode);
 
-  // Reductions carried by a loop: before it, and the value behind it. of_partials: what is added are
-  // few sums.
+  // Reductions carried by a loop: before it, and the value behind it. of_partials: what is added
+  // are few sums.
   void begin_reductions(const Loop& loop, bool of_partials = false);
   void reduction_over_block(const Reduction& reduction);
   void reduction_result(const Reduction& reduction);

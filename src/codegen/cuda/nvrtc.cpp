@@ -15,15 +15,15 @@ namespace {
 using Handle = struct NvrtcProgram*;
 
 // name, parameters: all give an error number, 0 for none.
-#define NUMLIFT_NVRTC_FUNCTIONS(X)                                                              \
-  X(nvrtcVersion, (int*, int*))                                                                 \
-  X(nvrtcCreateProgram,                                                                         \
-    (Handle*, const char*, const char*, int, const char* const*, const char* const*))           \
-  X(nvrtcCompileProgram, (Handle, int, const char* const*))                                     \
-  X(nvrtcGetCUBINSize, (Handle, size_t*))                                                       \
-  X(nvrtcGetCUBIN, (Handle, char*))                                                             \
-  X(nvrtcGetProgramLogSize, (Handle, size_t*))                                                  \
-  X(nvrtcGetProgramLog, (Handle, char*))                                                        \
+#define NUMLIFT_NVRTC_FUNCTIONS(X)                                                    \
+  X(nvrtcVersion, (int*, int*))                                                       \
+  X(nvrtcCreateProgram,                                                               \
+    (Handle*, const char*, const char*, int, const char* const*, const char* const*)) \
+  X(nvrtcCompileProgram, (Handle, int, const char* const*))                           \
+  X(nvrtcGetCUBINSize, (Handle, size_t*))                                             \
+  X(nvrtcGetCUBIN, (Handle, char*))                                                   \
+  X(nvrtcGetProgramLogSize, (Handle, size_t*))                                        \
+  X(nvrtcGetProgramLog, (Handle, char*))                                              \
   X(nvrtcDestroyProgram, (Handle*))
 
 struct Nvrtc {
@@ -51,9 +51,9 @@ Nvrtc load(const std::string& chosen) {
         tried);
     return table;
   }
-#define NUMLIFT_LOAD(name, parameters)                                       \
+#define NUMLIFT_LOAD(name, parameters)                                        \
   table.name = reinterpret_cast<decltype(table.name)>(dlsym(library, #name)); \
-  if (table.name == nullptr && table.missing.empty())                        \
+  if (table.name == nullptr && table.missing.empty())                         \
     table.missing = "no CUDA compiler: the NVRTC that was found lacks " #name;
   NUMLIFT_NVRTC_FUNCTIONS(NUMLIFT_LOAD)
 #undef NUMLIFT_LOAD
@@ -108,8 +108,7 @@ Result<CudaImage, std::string> compile_cuda(const std::string& source, const std
   // results that a kernel does not use are the generator's business.
   const char* const flags[] = {architecture.c_str(), "--std=c++17", "--fmad=false",
                                "--diag-suppress=177,550"};
-  const int error =
-      table.nvrtcCompileProgram(program, static_cast<int>(std::size(flags)), flags);
+  const int error = table.nvrtcCompileProgram(program, static_cast<int>(std::size(flags)), flags);
   CudaImage image;
   image.log = log_of(table, program);
   std::string failure;

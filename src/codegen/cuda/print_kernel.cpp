@@ -44,9 +44,9 @@ class NestPrinter {
   const Loop& loop(const Item& item) const { return nest_.loops[item.index]; }
 
   size_t root_loops() const {
-    return static_cast<size_t>(std::count_if(
-        nest_.root.begin(), nest_.root.end(),
-        [](const Item& item) { return item.kind == Item::Kind::kLoop; }));
+    return static_cast<size_t>(
+        std::count_if(nest_.root.begin(), nest_.root.end(),
+                      [](const Item& item) { return item.kind == Item::Kind::kLoop; }));
   }
 
   bool is_for_one_block() const {
@@ -57,21 +57,21 @@ class NestPrinter {
       if (item.kind != Item::Kind::kValue || nest_.values[item.index].kind != Value::Kind::kLoad)
         continue;
       std::vector<BufferId> read, written;
-      note_memory(nest_, {nest_.root.begin() + static_cast<std::ptrdiff_t>(i), nest_.root.end()}, &read,
-                  &written);
+      note_memory(nest_, {nest_.root.begin() + static_cast<std::ptrdiff_t>(i), nest_.root.end()},
+                  &read, &written);
       if (std::find(written.begin(), written.end(), nest_.values[item.index].access.buffer) !=
           written.end())
         return true;
     }
-    const bool is_parallel = std::any_of(nest_.root.begin(), nest_.root.end(), [&](const Item& item) {
-      return item.kind == Item::Kind::kLoop && loop(item).parallel;
-    });
+    const bool is_parallel = std::any_of(
+        nest_.root.begin(), nest_.root.end(),
+        [&](const Item& item) { return item.kind == Item::Kind::kLoop && loop(item).parallel; });
     if (is_parallel) return false;
-    const bool is_one_kernel = root_loops() == 1 && nest_.root.back().kind == Item::Kind::kLoop &&
-                               loop(nest_.root.back()).reductions.empty() &&
-                               std::all_of(nest_.root.begin(), nest_.root.end() - 1, [](const Item& i) {
-                                 return i.kind == Item::Kind::kValue;
-                               });
+    const bool is_one_kernel =
+        root_loops() == 1 && nest_.root.back().kind == Item::Kind::kLoop &&
+        loop(nest_.root.back()).reductions.empty() &&
+        std::all_of(nest_.root.begin(), nest_.root.end() - 1,
+                    [](const Item& i) { return i.kind == Item::Kind::kValue; });
     return !is_one_kernel;
   }
 
@@ -105,7 +105,8 @@ class NestPrinter {
       for (const Reduction& reduction : loop(item).reductions) {
         const auto id = static_cast<uint32_t>(reduction.result);
         if (!needed[id]) continue;
-        const std::string scratch = w->parameter({KernelParameter::Kind::kScratch, 0, DType::kInt64});
+        const std::string scratch =
+            w->parameter({KernelParameter::Kind::kScratch, 0, DType::kInt64});
         const std::string_view type = type_name(nest_.values[id].dtype);
         w->line(fmt::format("const {0} v{1} = load<{0}>({2} + {3});", type, id, scratch,
                             result_offset(id)));
@@ -171,7 +172,8 @@ class NestPrinter {
   }
 
   std::vector<Item> items_between(size_t begin, size_t end) const {
-    return {nest_.root.begin() + static_cast<std::ptrdiff_t>(begin), nest_.root.begin() + static_cast<std::ptrdiff_t>(end)};
+    return {nest_.root.begin() + static_cast<std::ptrdiff_t>(begin),
+            nest_.root.begin() + static_cast<std::ptrdiff_t>(end)};
   }
 
   // Whether the loops inside have neighbouring elements in neighbouring iterations.

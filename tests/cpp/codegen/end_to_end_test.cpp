@@ -31,7 +31,8 @@ TEST_P(EndToEnd, RunsLikeEvaluator) {
     for (size_t i = 0; i < dims.size() && size >= 0; ++i) {
       dims[i] = size + static_cast<int64_t>(i);
     }
-    expect_runs_like_evaluator(graph, compiled->program, compiled->code->function(), dims, static_cast<uint64_t>(size + 7));
+    expect_runs_like_evaluator(graph, compiled->program, compiled->code->function(), dims,
+                               static_cast<uint64_t>(size + 7));
     if (HasFatalFailure() || HasNonfatalFailure()) break;
   }
 }

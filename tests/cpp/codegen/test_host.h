@@ -23,8 +23,8 @@ struct HostResult {
 class TestHost {
  public:
   using Function = std::function<int32_t(codegen::ProgramFrame*)>;
-  TestHost(const codegen::Program& program, Function function,
-           std::vector<int64_t> symbols, std::vector<EvalArray> inputs)
+  TestHost(const codegen::Program& program, Function function, std::vector<int64_t> symbols,
+           std::vector<EvalArray> inputs)
       : program_(program),
         function_(std::move(function)),
         symbols_(std::move(symbols)),

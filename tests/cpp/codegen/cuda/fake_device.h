@@ -1,4 +1,5 @@
-// Runs programs with the driver and the compiler of tests/device/fake_cuda.cpp in place of NVIDIA's.
+// Runs programs with the driver and the compiler of tests/device/fake_cuda.cpp in place of
+// NVIDIA's.
 #pragma once
 
 #include <dlfcn.h>

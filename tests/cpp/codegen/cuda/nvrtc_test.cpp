@@ -22,7 +22,9 @@ void expect_compiles(Graph graph, int* count) {
     const auto image = compile_cuda(kernels.source(), "test", arch);
     ASSERT_TRUE(image) << image.error() << kernels.kernels_text;
     EXPECT_EQ(image->log, "") << kernels.kernels_text;
-    EXPECT_EQ(image->cubin.substr(0, 4), "\x7F" "ELF");
+    EXPECT_EQ(image->cubin.substr(0, 4),
+              "\x7F"
+              "ELF");
   }
   *count += kernels.kernel_count;
 }

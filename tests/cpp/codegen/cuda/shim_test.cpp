@@ -1,5 +1,5 @@
-// The kernels, compiled for the host by a launch shim, give the reference evaluator's results: sample
-// programs and random ones, through the whole path of a run on a device.
+// The kernels, compiled for the host by a launch shim, give the reference evaluator's results:
+// sample programs and random ones, through the whole path of a run on a device.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -33,8 +33,8 @@ struct OnDevice {
   void expect_like_evaluator(const Graph& graph, const std::vector<int64_t>& dims, uint64_t seed) {
     expect_runs_like_evaluator(
         graph, program,
-        [this](codegen::ProgramFrame* frame) { return static_cast<int32_t>(code->run(frame)); }, dims,
-        seed);
+        [this](codegen::ProgramFrame* frame) { return static_cast<int32_t>(code->run(frame)); },
+        dims, seed);
   }
   codegen::Program program;
   std::unique_ptr<codegen::CudaProgram> code;
@@ -50,7 +50,8 @@ TEST_F(Shim, SamplesRunLikeTheEvaluator) {
     for (int64_t size : {-1, 0, 1, 2, 5, 33, 300, 5000}) {
       SCOPED_TRACE(fmt::format("size {}", size));
       std::vector<int64_t> dims = graph.symbol_hints();
-      for (size_t i = 0; i < dims.size() && size >= 0; ++i) dims[i] = size + static_cast<int64_t>(i);
+      for (size_t i = 0; i < dims.size() && size >= 0; ++i)
+        dims[i] = size + static_cast<int64_t>(i);
       on_device.expect_like_evaluator(graph, dims, static_cast<uint64_t>(size + 7));
       if (HasFailure()) return;
     }
