@@ -1,6 +1,7 @@
 #include "symbolic/value_parts.h"
 
 #include "symbolic/exceptions.h"
+#include "symbolic/grown_list.h"
 
 namespace numlift::frame_eval {
 
@@ -71,6 +72,9 @@ bool visit_parts(const SymbolicValue& value, const std::function<void(const Sym&
       }
       return true;
     }
+    case SymKind::kGrownList:
+      visit_all(static_cast<const GrownList&>(value).known);
+      return true;
     case SymKind::kNull:
     case SymKind::kSet:  // of constants
     case SymKind::kArray:
