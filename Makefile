@@ -21,7 +21,7 @@ help:
 	@echo 'make test  [PYTHON=python3.13]  build, then run the C++ suites and the Python tests'
 	@echo 'make fuzz-loops [N=20000] [SEED=0]  random functions with loops, compiled against plain Python'
 	@echo 'make test-cpython [TESTS=...]   CPython'"'"'s own tests, every function compiled'
-	@echo 'make test-314               the same on CPython 3.14, in a root of Debian unstable (as root)'
+	@echo 'make test-314 [TARGETS="test test-cpython"]  on CPython 3.14, in a root of Debian unstable (as root)'
 	@echo 'make build | test-sanitize | lint | format | wheel | clean'
 
 build:
@@ -40,8 +40,9 @@ fuzz-loops:
 	@PYTHONPATH=tests tools/with_build.sh $(PYTHON) extension python -m fuzz -n $(N) --seed $(SEED)
 
 # Debian unstable has CPython 3.14 and newer compilers. Its root is kept between runs.
+TARGETS ?= test
 test-314:
-	@ROOT=/var/tmp/numlift-sid PYTHON=python3.14 tools/fresh_machine.sh sid test
+	@ROOT=/var/tmp/numlift-sid PYTHON=python3.14 tools/fresh_machine.sh sid $(TARGETS)
 
 test-sanitize:
 	@tools/test_sanitize.sh

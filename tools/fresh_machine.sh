@@ -4,8 +4,8 @@
 #   tools/fresh_machine.sh [bookworm|trixie|sid] [make target...]      as root
 # Mirror, proxies, pip settings, name servers and extra certificates are this machine's own.
 # KEEP=1 leaves the root in place afterwards and says where it is. ROOT=<folder> is the root's place:
-# one that an earlier run left there is used again, with its build, and stays. PYTHON, PYTEST_ARGS
-# and JOBS are handed on to make.
+# one that an earlier run left there is used again, with its build, and stays. PYTHON, PYTEST_ARGS,
+# TESTS and JOBS are handed on to make.
 . "$(dirname "$0")/common.sh"
 suite=${1:-bookworm}
 shift || true
@@ -79,7 +79,7 @@ while IFS='=' read -r -d '' name value; do
       ;;
   esac
 done < <(env -0)
-for name in PYTHON PYTEST_ARGS JOBS; do
+for name in PYTHON PYTEST_ARGS TESTS JOBS; do
   if [ -n "${!name:-}" ]; then settings+=("$name=${!name}"); fi
 done
 mount -t proc proc "$root/proc"
@@ -94,6 +94,12 @@ else
 fi
 say "cloned $(git rev-parse --short HEAD)"
 for target in "${targets[@]}"; do
+  if [ "$target" = test-cpython ]; then
+    # Debian has CPython's own tests in a package apart.
+    quietly inside env DEBIAN_FRONTEND=noninteractive sh -c "apt-get update &&
+      apt-get install -y --no-install-recommends lib${PYTHON:-python3}-testsuite" ||
+      die "CPython's tests could not be installed in the new root"
+  fi
   started=$SECONDS
   inside make -C /srv/numlift "$target" || die "make $target failed on a bare $suite"
   say "make $target took $((SECONDS - started)) s on a bare $suite"

@@ -275,7 +275,24 @@ PyObject* get_part(PyObject* self, void*) {
   return Py_NewRef(part == nullptr ? Py_None : part);
 }
 
+// Those of what is compiled, made when they are asked for, unless others were set.
+PyObject* get_annotations(PyObject* self, void*) {
+  auto* object = reinterpret_cast<CompiledFunction*>(self);
+  PyObject* own =
+      object->dict == nullptr ? nullptr : PyDict_GetItemString(object->dict, "__annotations__");
+  if (own != nullptr) return Py_NewRef(own);
+  return PyObject_GetAttrString(state_of(self).callable.get(), "__annotations__");
+}
+
+int set_annotations(PyObject* self, PyObject* value, void*) {
+  const Ref dict = Ref::steal(PyObject_GenericGetDict(self, nullptr));
+  if (!dict) return -1;
+  return value == nullptr ? PyDict_DelItemString(dict.get(), "__annotations__")
+                          : PyDict_SetItemString(dict.get(), "__annotations__", value);
+}
+
 PyGetSetDef properties[] = {
+    {"__annotations__", get_annotations, set_annotations, nullptr, nullptr},
     {"__code__", get_part<&PyFunctionObject::func_code>, nullptr, nullptr, nullptr},
     {"__defaults__", get_part<&PyFunctionObject::func_defaults>, nullptr, nullptr, nullptr},
     {"__kwdefaults__", get_part<&PyFunctionObject::func_kwdefaults>, nullptr, nullptr, nullptr},

@@ -14,6 +14,7 @@
 #include "cpython/thread_state.h"
 #include "error_region.h"
 #include "left_values.h"
+#include "numlift/frame_eval/bytecode.h"
 #include "numlift/frame_eval/marks.h"
 #include "numlift/py/py_error.h"
 #include "numlift/support/log.h"
@@ -53,14 +54,16 @@ class Values {
     std::copy_n(other.data(), other.size_, reserve(other.size_));
     size_ = std::exchange(other.size_, 0);
   }
-  // All from `first` on. Destructors may run: the present error is kept aside.
+  // All from `first` on, as at the end of a frame. Destructors may run: the present error is kept
+  // aside.
   void drop(size_t first) {
     if (size_ <= first) return;
     PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
     const bool has_error = PyErr_Occurred() != nullptr;
     if (has_error) PyErr_Fetch(&type, &value, &traceback);
     const size_t count = std::exchange(size_, first);
-    for (size_t i = first; i < count; ++i) Py_DECREF(data()[i]);
+    const bool backward = frames_end_backward();
+    for (size_t i = first; i < count; ++i) Py_DECREF(data()[backward ? first + count - 1 - i : i]);
     if (has_error) PyErr_Restore(type, value, traceback);
   }
 

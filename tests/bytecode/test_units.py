@@ -7,6 +7,7 @@ gets all values of the frame as arguments and hands them back. The outcome is th
 import contextlib
 import copy
 import sys
+import threading
 import traceback
 import types
 
@@ -153,6 +154,27 @@ def managed(a):
     return "behind"
 
 
+class Unbound:
+    """Its methods are no functions: CPython finds nothing to give them as self."""
+
+    __enter__ = staticmethod(lambda: note("entered"))
+    __exit__ = staticmethod(lambda kind, value, traceback: note(kind, str(value), True))
+
+
+def managed_otherwise(a):
+    data = bytearray(a)
+    with memoryview(data) as view, Unbound() as unbound:
+        view[0] = 1
+        with Unbound(), threading.Lock():
+            if a == 2:
+                raise KeyError(a)
+        if a == 3:
+            return data, unbound
+        raise ValueError(a)
+    data.append(1)  # the view is released
+    return data
+
+
 def matched(value):
     match value:
         case [x, y, *others]:
@@ -240,6 +262,8 @@ CASES = [
     (managed, (0,), {}),
     (managed, (1,), {}),
     (managed, (2,), {}),
+    (managed_otherwise, (2,), {}),
+    (managed_otherwise, (3,), {}),
     (matched, ([1, 2, 3, 4],), {}),
     (matched, ({"key": 1, "b": 2},), {}),
     (matched, ("text",), {}),

@@ -19,6 +19,7 @@ import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from fnmatch import fnmatchcase
+from importlib.util import find_spec
 from pathlib import Path
 
 MODULES = """
@@ -121,6 +122,12 @@ def main():
     patterns = allowed(version)
     bad = []
     modules = options.modules or MODULES
+    missing = [module for module in modules if find_spec(f"test.{module}") is None]
+    if missing:
+        sys.exit(
+            f"Python {version} has no test.{missing[0]}; in Debian, CPython's tests are the package "
+            "lib{}-testsuite".format("python{}.{}".format(*sys.version_info))
+        )
     with ThreadPoolExecutor(options.jobs) as pool:
         results = pool.map(lambda module: check_safely(module, patterns, options), modules)
         for module, lines in zip(modules, results, strict=True):

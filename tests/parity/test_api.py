@@ -9,6 +9,7 @@ import pickle
 import subprocess
 import sys
 import threading
+import typing
 import weakref
 
 import numpy as np
@@ -507,3 +508,18 @@ def test_inspect_takes_it_for_the_function_that_it_wraps():
     assert compiled.__code__ is plain.__code__
     assert compiled.__defaults__ == (2,) and compiled.__kwdefaults__ == {"z": 3}
     assert inspect.signature(compiled) == inspect.signature(plain)
+
+
+def test_annotations_are_those_of_the_function():
+    def f(a: int, b: "text" = 2) -> float:  # noqa: F821
+        return a + b
+
+    compiled = nl.compile(f)
+    assert compiled.__annotations__ is f.__annotations__
+    assert typing.get_type_hints(compiled, localns={"text": str}) == {"a": int, "b": str, "return": float}
+    compiled.__annotations__ = {"a": complex}
+    assert compiled.__annotations__ == {"a": complex} and f.__annotations__["a"] is int
+    del compiled.__annotations__
+    assert compiled.__annotations__ is f.__annotations__
+    with pytest.raises(AttributeError):
+        nl.compile(len).__annotations__

@@ -73,6 +73,8 @@ std::vector<LocalSlot> local_slots(BorrowedRef code);
 
 // A plain call has its NULL under the callable, or above it.
 bool null_is_before_callable();
+// A frame that ends lets go of its slots from the last to the first, or the other way round.
+bool frames_end_backward();
 
 // Effect of an instruction on the stack depth, with the jump taken or not. ReturnGenerator: as seen
 // when resumed (the value sent is pushed).

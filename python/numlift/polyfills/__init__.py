@@ -10,7 +10,7 @@ iterator, a function as its callable object.
 Loaded when first needed, so that importing numlift costs no more.
 """
 
-from . import bisection, buffers, callables, collections_, heaps, instances, iterators
+from . import bisection, buffers, callables, collections_, heaps, instances, iterators, templates
 from .instances import InstanceDict, del_own, own_names, own_value, set_own
 from .marks import MAKERS, TABLE, exhausted, is_made_by, leave
 from .quietly import call_quietly
@@ -34,4 +34,5 @@ __all__ = [
     "heaps",
     "instances",
     "iterators",
+    "templates",
 ]

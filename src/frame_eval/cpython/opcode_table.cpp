@@ -38,6 +38,7 @@ const bool kReturnConstPushes = PY_VERSION_HEX >= 0x030D0000;
 const bool kMergesPositions = PY_VERSION_HEX >= 0x030C0000;
 
 bool null_is_before_callable() { return PY_VERSION_HEX < 0x030D0000; }
+bool frames_end_backward() { return PY_VERSION_HEX >= 0x030E0000; }
 
 namespace {
 

@@ -15,6 +15,7 @@
 #include "cpython/eval_frame.h"
 #include "cpython/flow.h"
 #include "cpython/opcode_table.h"
+#include "cpython/units.h"
 #include "numlift/py/py_error.h"
 #include "numlift/support/check.h"
 
@@ -24,137 +25,25 @@ size_t SuspendedFrame::value_count() const {
   return slots.size() + static_cast<size_t>(std::count(stack.begin(), stack.end(), true));
 }
 
-// ---------------------------------------------------------------- units
-
-namespace {
-
-bool is_method_load(const Instruction& instruction) {
-  return (instruction.op == Instr::kLoadAttr || instruction.op == Instr::kLoadSuperAttr) &&
-         instruction.flag;
-}
-
-// Instructions that put nothing onto the stack.
-bool pushes_nothing(const Instruction& instruction) {
-  switch (instruction.op) {
-    case Instr::kPopTop:
-    case Instr::kStoreFast:
-    case Instr::kDeleteFast:
-    case Instr::kStoreDeref:
-    case Instr::kDeleteDeref:
-    case Instr::kStoreName:
-    case Instr::kDeleteName:
-    case Instr::kStoreGlobal:
-    case Instr::kDeleteGlobal:
-    case Instr::kStoreAttr:
-    case Instr::kDeleteAttr:
-    case Instr::kStoreSubscript:
-    case Instr::kStoreSlice:
-    case Instr::kDeleteSubscript:
-    case Instr::kListAppend:
-    case Instr::kListExtend:
-    case Instr::kSetAdd:
-    case Instr::kSetUpdate:
-    case Instr::kMapAdd:
-    case Instr::kDictUpdate:
-    case Instr::kDictMerge:
-    case Instr::kJump:
-    case Instr::kJumpIfFalse:
-    case Instr::kJumpIfTrue:
-    case Instr::kJumpIfNone:
-    case Instr::kJumpIfNotNone:
-    case Instr::kJumpIfFalseOrPop:
-    case Instr::kJumpIfTrueOrPop:
-    case Instr::kSetupAnnotations:
-    case Instr::kPopExcept:
-    case Instr::kPopIter:
-    case Instr::kEndFor:
-    case Instr::kNop:
-    case Instr::kResume:
-    case Instr::kKwNames:
-      return true;
-    default:
-      return false;
-  }
-}
-
-// The stack behind an instruction. Operands are never NULL but for a call's callable, so that what
-// lies under the result is as before.
-void advance(const Instruction& instruction, bool jump, std::vector<bool>* stack) {
-  const int effect = stack_effect(instruction, jump);
-  NUMLIFT_CHECK(static_cast<int>(stack->size()) + effect >= 0, "the stack underflows at a unit");
-  stack->resize(static_cast<size_t>(static_cast<int>(stack->size()) + effect), true);
-  if (jump || pushes_nothing(instruction)) return;
-  if (instruction.op == Instr::kSwap) {
-    const size_t other = stack->size() - static_cast<size_t>(instruction.arg);
-    const bool top = stack->back();
-    stack->back() = (*stack)[other];
-    (*stack)[other] = top;
-    return;
-  }
-  if (instruction.op == Instr::kCopy) {
-    stack->back() = (*stack)[stack->size() - 1 - static_cast<size_t>(instruction.arg)];
-    return;
-  }
-  if (instruction.op == Instr::kPushNull) {
-    stack->back() = false;
-    return;
-  }
-  if (!stack->empty()) stack->back() = true;
-  if (instruction.op == Instr::kLoadGlobal && instruction.flag) {
-    (*stack)[stack->size() - (null_is_before_callable() ? 2 : 1)] = false;
-  } else if (is_method_load(instruction)) {
-    const size_t first = stack->size() - 2;
-    (*stack)[first] = !null_is_before_callable();
-    (*stack)[first + 1] = null_is_before_callable();
-  }
-}
-
-}  // namespace
-
-namespace {
-
-bool drops_result(const Bytecode& bytecode, const InstructionUnit& unit) {
-  const auto& instructions = bytecode.instructions;
-  const Instr op = instructions[static_cast<size_t>(unit.end - 1)].op;
-  const bool is_call = op == Instr::kCall || op == Instr::kCallKw || op == Instr::kCallFunctionEx;
-  return is_call && instructions[static_cast<size_t>(unit.end)].op == Instr::kPopTop;
-}
-
-}  // namespace
-
-InstructionUnit unit_at(const Bytecode& bytecode, int32_t index) {
-  int32_t end = index + 1;
-  if (bytecode.instructions[static_cast<size_t>(index)].op == Instr::kKwNames) ++end;
-  return {index, end};
-}
-
-bool can_leave_after(const Bytecode& bytecode, const InstructionUnit& unit) {
-  switch (bytecode.instructions[static_cast<size_t>(unit.end - 1)].op) {
-    // They belong to a protocol of several instructions, or leave NULLs that cannot be foreseen.
-    case Instr::kLoadSpecial:
-    case Instr::kSend:
-    case Instr::kYieldValue:
-    case Instr::kReturnGenerator:
-    case Instr::kGetAwaitable:
-    case Instr::kGetAiter:
-    case Instr::kGetAnext:
-    case Instr::kEndAsyncFor:
-    case Instr::kBeforeAsyncWith:
-    case Instr::kPushExcInfo:
-    case Instr::kWithExceptStart:
-    case Instr::kCheckExcMatch:
-    case Instr::kCheckEgMatch:
-    case Instr::kPopExcept:
-    case Instr::kCopyFreeVars:
-      return false;
-    default:
-      return true;
-  }
-}
-
 // ---------------------------------------------------------------- building
 
 namespace {
+
+// bind(method) gives the method; bind(self, function) the method that the function is of self.
+PyObject* bind(PyObject*, PyObject* const* arguments, Py_ssize_t count) {
+  if (count == 1) return Py_NewRef(arguments[0]);
+  PyObject *self = arguments[0], *function = arguments[1];
+  return Py_TYPE(function)->tp_descr_get(function, self,
+                                         reinterpret_cast<PyObject*>(Py_TYPE(self)));
+}
+
+BorrowedRef method_binder() {
+  static PyMethodDef definition = {
+      "bind", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(bind)), METH_FASTCALL,
+      nullptr};
+  static PyObject* const binder = checked(PyCFunction_New(&definition, nullptr)).release();
+  return binder;
+}
 
 class ResumeBuilder {
  public:
@@ -211,6 +100,7 @@ class ResumeBuilder {
     instruction.handler = handler_;
     return instruction;
   }
+  void bind_special(int32_t index);
   void add_slot(Instr op, int32_t slot) { prologue_.push_back({make(op, slot), true}); }
   void add_copy(int32_t index) {
     prologue_.push_back({original_.instructions[static_cast<size_t>(index)], true});
@@ -380,6 +270,19 @@ void ResumeBuilder::leave(const SuspendedFrame& after, size_t place, BorrowedRef
   add(Instr::kReturnValue);
 }
 
+// Behind LOAD_SPECIAL lie a function and its self, or a bound method and NULL: the code cannot tell
+// which. Where they stay for the body of the `with` they become the latter.
+void ResumeBuilder::bind_special(int32_t index) {
+  const auto& instructions = original_.instructions;
+  if (instructions[static_cast<size_t>(index)].op != Instr::kLoadSpecial ||
+      instructions[static_cast<size_t>(index + 1)].op == Instr::kCall)
+    return;
+  push_constant(method_binder());
+  add(Instr::kSwap, 3);
+  add(Instr::kCall, 1);  // with one argument, or with two
+  add(Instr::kPushNull);
+}
+
 std::vector<SuspendedFrame> ResumeBuilder::run_unit(const SuspendedFrame& at_unit,
                                                     BorrowedRef leave_function) {
   const InstructionUnit unit = unit_at(original_, at_unit.next);
@@ -396,6 +299,7 @@ std::vector<SuspendedFrame> ResumeBuilder::run_unit(const SuspendedFrame& at_uni
   use_handler(kNoTarget);
   for (int32_t i = unit.begin; i + 1 < unit.end; ++i) {
     add_copy(i);
+    bind_special(i);
     advance(original_.instructions[static_cast<size_t>(i)], false, &stack);
   }
   const Instruction& last = original_.instructions[static_cast<size_t>(unit.end - 1)];

@@ -150,6 +150,8 @@ Sym find_instance_attribute(Interpreter& interpreter, const Sym& owner, Borrowed
   // One that can only be set does not hide the instance's own attribute.
   if (raw && is_data_descriptor(raw) && !is_slot && raw.type()->tp_descr_get != nullptr) {
     if (PyFunction_Check(object.get())) {
+      // Asking for them may run code of the user's, before the changes that the trace has recorded.
+      if (utf8_text(name) == "__annotations__") unsupported_attribute(owner, name);
       Ref value = must(PyObject_GetAttr(object, name));
       if (PyUnicode_CheckExact(value.get()) || value.get() == Py_None) {
         real_object(interpreter, owner, "an attribute of a function");

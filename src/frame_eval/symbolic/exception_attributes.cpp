@@ -235,14 +235,23 @@ Sym c_text(Interpreter& interpreter, const Sym& self) {
 }
 
 Sym c_repr(Interpreter& interpreter, const Sym& self) {
-  const auto& exception = as<ExceptionValue>(self);
-  if (static_base(as_type(exception.type))->tp_repr != base_exception()->tp_repr) {
+  auto& exception = as<ExceptionValue>(self);
+  const reprfunc repr = static_base(as_type(exception.type))->tp_repr;
+  auto args = args_of(exception);
+  const bool tells_what_it_holds =
+      is_group(self) && repr == as_type(PyExc_BaseExceptionGroup)->tp_repr && args.size() == 2;
+  if (repr != base_exception()->tp_repr && !tells_what_it_holds) {
     throw_break("unsupported_value",
                 fmt::format("repr() of a {}", as_type(exception.type)->tp_name));
   }
   std::string name = as_type(exception.type)->tp_name;
   name = name.substr(name.rfind('.') + 1);
-  const auto& args = args_of(exception);
+  if (repr != base_exception()->tp_repr) {
+    // The list that it was made of may have changed since.
+    const Sym held = special_attribute(interpreter, exception, "exceptions");
+    args = {special_attribute(interpreter, exception, "message"),
+            is_list(args[1]) ? make_list(as<SequenceValue>(held).items) : held};
+  }
   if (args.size() != 1) return interpreter.text(name + tuple_text(interpreter, args));
   return interpreter.text(
       fmt::format("{}({})", name, utf8_text(object_of(repr_of(interpreter, args[0])))));

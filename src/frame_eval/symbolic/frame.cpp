@@ -33,6 +33,13 @@ std::vector<Sym> Frame::pop_many(int count) {
   return values;
 }
 
+void Frame::drop_values() {
+  while (!stack.empty()) stack.pop_back();
+  if (frames_end_backward()) std::reverse(slots.begin(), slots.end());
+  for (Sym& value : slots) value = nullptr;
+  slots.clear();
+}
+
 void end_for(Frame& frame, const Instruction& for_iter) {
   // What the exhausted loop leaves on the stack for the instructions at the target depends on the
   // version; the stack effect tells.

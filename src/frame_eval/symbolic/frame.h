@@ -18,6 +18,11 @@ struct LoopTrips {
 };
 
 struct Frame {
+  Frame() = default;
+  ~Frame() { drop_values(); }
+  Frame(const Frame&) = delete;
+  Frame& operator=(const Frame&) = delete;
+
   std::shared_ptr<const Bytecode> bytecode;
   Ref globals;  // dict
   std::string file, name;
@@ -53,6 +58,8 @@ struct Frame {
   Sym& peek(int depth = 1);
   // The `count` values on top, in the order they were pushed.
   std::vector<Sym> pop_many(int count);
+  // At the end of the frame: what goes with them goes in CPython's order.
+  void drop_values();
 };
 
 // Behind a ForIter whose iterator is exhausted.

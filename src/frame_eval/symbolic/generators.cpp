@@ -48,8 +48,7 @@ const char* kind_name(const GeneratorBody& body) {
 // Nothing of a generator that has ended is kept.
 void drop_frame(GeneratorBody& body) {
   body.frame->done = true;
-  body.frame->slots.clear();
-  body.frame->stack.clear();
+  body.frame->drop_values();
 }
 
 Sym run_step(Interpreter& interpreter, GeneratorBody& body, const Raised* thrown) {
@@ -426,21 +425,32 @@ Sym make_awaitable(Interpreter& interpreter, const Sym& value) {
   throw_break("generator", fmt::format("await of a {}", type_name(value)));
 }
 
+namespace {
+
+void close_dropped(Interpreter& interpreter, GeneratorBody& body) {
+  if (is_coroutine(body) && !body.is_started) {
+    throw Break{"generator", "a coroutine that is not awaited", body.born};
+  }
+  if (body.kind == GeneratorKind::kAsyncGenerator) {
+    throw Break{"generator", "an async generator that has not ended is dropped", body.born};
+  }
+  try {
+    close_body(interpreter, body);
+  } catch (const Raised&) {
+    throw Break{"generator", "a generator raises while it is dropped", body.born};
+  }
+}
+
+}  // namespace
+
+// In the order in which they were dropped; those that one of them held go before the next.
 void Interpreter::close_abandoned() {
-  while (!abandoned->empty()) {
-    const std::shared_ptr<GeneratorBody> body = abandoned->back();
-    abandoned->pop_back();
-    if (is_coroutine(*body) && !body->is_started) {
-      throw Break{"generator", "a coroutine that is not awaited", body->born};
-    }
-    if (body->kind == GeneratorKind::kAsyncGenerator) {
-      throw Break{"generator", "an async generator that has not ended is dropped", body->born};
-    }
-    try {
-      close_body(*this, *body);
-    } catch (const Raised&) {
-      throw Break{"generator", "a generator raises while it is dropped", body->born};
-    }
+  AbandonedGenerators dropped;
+  std::swap(dropped, *abandoned);
+  for (std::shared_ptr<GeneratorBody>& body : dropped) {
+    close_dropped(*this, *body);
+    body = nullptr;
+    close_abandoned();
   }
 }
 

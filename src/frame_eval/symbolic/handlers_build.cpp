@@ -1,5 +1,7 @@
 // Building and unpacking of containers, slices, strings.
 #include "numlift/py/py_error.h"
+#include "symbolic/builtins.h"
+#include "symbolic/calls.h"
 #include "symbolic/containers.h"
 #include "symbolic/exceptions.h"
 #include "symbolic/interpreter.h"
@@ -108,6 +110,35 @@ void format_with_spec(Interpreter& interpreter, Frame& frame, const Instruction&
   refuse_exception(frame.peek());
   Ref value = formattable(interpreter, frame.pop());
   frame.push(interpreter.tracer.constant(must(PyObject_Format(value.get(), spec.get()))));
+}
+
+// ---- template strings
+
+Sym make_template_part(Interpreter& interpreter, const char* cls, std::vector<Sym> arguments) {
+  const Sym callable = interpreter.object(known_object("string.templatelib", cls));
+  return call_value(interpreter, callable, {std::move(arguments), {}});
+}
+
+void build_interpolation(Interpreter& interpreter, Frame& frame, const Instruction& instruction) {
+  constexpr const char* kConversions[] = {"", "s", "r", "a"};
+  const int conversion = instruction.arg >> 2;
+  const Sym spec = instruction.arg & 1 ? frame.pop() : interpreter.text("");
+  const Sym expression = frame.pop(), value = frame.pop();
+  const Sym converted =
+      conversion == 0 ? interpreter.none() : interpreter.text(kConversions[conversion]);
+  frame.push(
+      make_template_part(interpreter, "Interpolation", {value, expression, converted, spec}));
+}
+
+void build_template(Interpreter& interpreter, Frame& frame, const Instruction&) {
+  const auto interpolations = sequence_items(interpreter, frame.pop());
+  const auto strings = sequence_items(interpreter, frame.pop());
+  std::vector<Sym> parts;
+  for (size_t i = 0; i < strings.size(); ++i) {
+    parts.push_back(strings[i]);
+    if (i < interpolations.size()) parts.push_back(interpolations[i]);
+  }
+  frame.push(make_template_part(interpreter, "Template", std::move(parts)));
 }
 
 // ---- additions to a container on the stack (those of a display or comprehension)
@@ -245,6 +276,8 @@ void install_build(HandlerTable& table) {
   set(Instr::kBuildConstKeyMap, build_const_key_map);
   set(Instr::kBuildString, build_string);
   set(Instr::kBuildSlice, build_slice);
+  set(Instr::kBuildInterpolation, build_interpolation);
+  set(Instr::kBuildTemplate, build_template);
   set(Instr::kFormatValue, format_value);
   set(Instr::kConvertValue, convert_value);
   set(Instr::kFormatSimple, format_simple);

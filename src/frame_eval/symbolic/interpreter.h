@@ -152,6 +152,7 @@ class Interpreter {
   Sym none_, true_, false_;
   // Of a call that goes on behind a graph break: what the frames own, by argument. Null: released.
   std::vector<Sym> owned_arguments_;
+  std::vector<uint32_t> release_order_;  // in which CPython lets go of them when all frames end
   std::unordered_map<PyObject*, OutsideCell> cells_;        // by real cell
   std::unordered_map<PyObject*, Sym> values_;               // of suspended frames, by real object
   std::map<std::pair<PyObject*, PyObject*>, Sym> globals_;  // by (dict, interned name)

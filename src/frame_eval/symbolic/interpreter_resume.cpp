@@ -44,12 +44,21 @@ void Interpreter::own_arguments(const std::vector<std::unique_ptr<Frame>>& frame
     owned_arguments_.push_back(is_seen ? value : nullptr);
   };
   for (const auto& frame : frames) {
+    const auto first = static_cast<uint32_t>(owned_arguments_.size());
     for (const Sym& value : frame->slots) {
       if (value) own(value);
     }
+    const auto on_stack = static_cast<uint32_t>(owned_arguments_.size());
     for (const Sym& value : frame->stack) {
       if (!is_null(value)) own(value);
     }
+    // The frames end from the innermost on: its stack goes from the top, then go its slots.
+    std::vector<uint32_t> order;
+    for (auto i = static_cast<uint32_t>(owned_arguments_.size()); i-- > on_stack;)
+      order.push_back(i);
+    for (uint32_t i = first; i < on_stack; ++i) order.push_back(i);
+    if (frames_end_backward()) std::reverse(order.end() - (on_stack - first), order.end());
+    release_order_.insert(release_order_.begin(), order.begin(), order.end());
   }
 }
 
@@ -75,9 +84,9 @@ void Interpreter::release_dropped(const CallShape& effect) {
     if (one->value) reached.add(one->value);
   }
   if (reached.holds_anything()) return;
-  for (size_t i = 0; i < owned_arguments_.size(); ++i) {
+  for (const uint32_t i : release_order_) {
     if (!owned_arguments_[i] || reached.contains(owned_arguments_[i])) continue;
-    tracer.record_release(static_cast<uint32_t>(i), owned_arguments_[i]);
+    tracer.record_release(i, owned_arguments_[i]);
     owned_arguments_[i] = nullptr;
   }
 }
@@ -141,8 +150,7 @@ Sym Interpreter::run_chain(const std::vector<std::unique_ptr<Frame>>& frames, si
     --depth_;
     current_ = frame.caller;
     // What the inner frame's locals held goes when it ends.
-    frames[first + 1]->slots.clear();
-    frames[first + 1]->stack.clear();
+    frames[first + 1]->drop_values();
     close_abandoned();
     if (raised) return resume(frame, &*raised);
   }

@@ -36,9 +36,17 @@ std::optional<CallShape> LibraryObject::shape() const {
   if (!names || !cls) return std::nullopt;
   CallShape made{cls, {}, {}, 0};
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(names.get()); ++i) {
-    const auto field = fields.find(utf8_text(PyTuple_GET_ITEM(names.get(), i)));
+    std::string name = utf8_text(PyTuple_GET_ITEM(names.get(), i));
+    const bool is_starred = name.starts_with('*');
+    if (is_starred) name.erase(0, 1);
+    const auto field = fields.find(name);
     if (field == fields.end()) return std::nullopt;  // it is being made
-    made.arguments.push_back(field->second);
+    if (is_starred) {
+      const auto& items = as<SequenceValue>(field->second).items;
+      made.arguments.insert(made.arguments.end(), items.begin(), items.end());
+    } else {
+      made.arguments.push_back(field->second);
+    }
   }
   return made;
 }

@@ -3,9 +3,9 @@
 //
 // The polyfill class is never instantiated. Its methods are interpreted with a LibraryObject as
 // self; to them it has the attributes that they set, to all other code those of the real class. Its
-// SHAPE names the attributes that the real class is called with when CPython gets the object; a
-// class without SHAPE has CPython make the object. DICT names the attribute that holds the items of
-// a mapping.
+// SHAPE names the attributes that the real class is called with when CPython gets the object ("*x":
+// with the items of the tuple x); a class without SHAPE has CPython make the object. DICT names the
+// attribute that holds the items of a mapping.
 #pragma once
 
 #include <map>

@@ -1,8 +1,11 @@
 #include "symbolic/partial.h"
 
+#include <algorithm>
+
 #include "numlift/py/py_error.h"
 #include "symbolic/builtins.h"
 #include "symbolic/calls.h"
+#include "symbolic/operators.h"
 #include "symbolic/pure.h"
 
 namespace numlift::frame_eval {
@@ -26,8 +29,24 @@ std::optional<CallShape> PartialValue::shape() const {
   return shape;
 }
 
-Sym make_partial(Interpreter&, const CallArguments& arguments) {
+namespace {
+
+// functools.Placeholder, where there is one: a place that the call fills.
+bool is_placeholder(Interpreter& interpreter, const Sym& value) {
+  const BorrowedRef placeholder = known_object("functools", "Placeholder");
+  return placeholder && is_object(value, placeholder.get()) &&
+         is_identical(interpreter, value, interpreter.object(placeholder));
+}
+
+}  // namespace
+
+Sym make_partial(Interpreter& interpreter, const CallArguments& arguments) {
   if (arguments.positional.empty()) throw_break("would_raise", "partial() without a function");
+  const bool is_named =
+      std::any_of(arguments.keywords.begin(), arguments.keywords.end(),
+                  [&](const auto& keyword) { return is_placeholder(interpreter, keyword.second); });
+  if (is_named || is_placeholder(interpreter, arguments.positional.back()))
+    throw_break("would_raise", "a placeholder that no call can fill");
   auto partial = std::make_shared<PartialValue>();
   partial->function = arguments.positional[0];
   partial->arguments = arguments;
@@ -37,8 +56,14 @@ Sym make_partial(Interpreter&, const CallArguments& arguments) {
 
 Sym call_partial(Interpreter& interpreter, const PartialValue& partial, CallArguments arguments) {
   CallArguments all = partial.arguments;
-  all.positional.insert(all.positional.end(), arguments.positional.begin(),
-                        arguments.positional.end());
+  auto given = arguments.positional.begin();
+  for (Sym& place : all.positional) {
+    if (!is_placeholder(interpreter, place)) continue;
+    if (given == arguments.positional.end())
+      throw_break("would_raise", "a partial is called with fewer arguments than placeholders");
+    place = *given++;
+  }
+  all.positional.insert(all.positional.end(), given, arguments.positional.end());
   for (auto& [name, value] : arguments.keywords) {
     bool replaced = false;
     for (auto& [own, content] : all.keywords) {

@@ -47,28 +47,64 @@ NodeId term_operand(Interpreter& interpreter, const Sym& number, bool subtracted
   return scalar_node(interpreter, Op::kConjugate, {node}, DType::kComplex128, kFpNone);
 }
 
+NodeId number(Interpreter& interpreter, Op op, std::vector<NodeId> operands) {
+  return scalar_node(interpreter, op, std::move(operands), DType::kFloat64, kFpNone);
+}
+
+struct Parts {
+  NodeId re, im;
+};
+Parts parts_of(Interpreter& interpreter, const Sym& value) {
+  const NodeId node = complex_operand(interpreter, value);
+  return {number(interpreter, Op::kReal, {node}), number(interpreter, Op::kImag, {node})};
+}
+NodeId made_of(Interpreter& interpreter, Parts parts) {
+  return scalar_node(interpreter, Op::kMakeComplex, {parts.re, parts.im}, DType::kComplex128,
+                     kFpNone);
+}
+
+// A product as CPython makes it from 3.14 on: a real factor scales both parts. Where both parts of
+// a product of two complex numbers come out as NaN, Python looks for infinities: it is asked.
+NodeId careful_product(Interpreter& interpreter, const Sym& a, const Sym& b) {
+  const auto of_two = [&](Op op, NodeId x, NodeId y) { return number(interpreter, op, {x, y}); };
+  const bool first_is_real = !is_complex(dtype_of_number(a));
+  if (first_is_real || !is_complex(dtype_of_number(b))) {
+    const NodeId factor = float_operand(interpreter, first_is_real ? a : b);
+    const Parts parts = parts_of(interpreter, first_is_real ? b : a);
+    return made_of(interpreter, {of_two(Op::kMultiply, factor, parts.re),
+                                 of_two(Op::kMultiply, factor, parts.im)});
+  }
+  const Parts x = parts_of(interpreter, a), y = parts_of(interpreter, b);
+  const Parts made{
+      of_two(Op::kSubtract, of_two(Op::kMultiply, x.re, y.re), of_two(Op::kMultiply, x.im, y.im)),
+      of_two(Op::kAdd, of_two(Op::kMultiply, x.re, y.im), of_two(Op::kMultiply, x.im, y.re))};
+  const auto is_number = [&](NodeId part) {
+    return scalar_node(interpreter, Op::kEqual, {part, part}, DType::kBool, kFpNone);
+  };
+  interpreter.tracer.control(
+      Op::kCheck, scalar_node(interpreter, Op::kBitwiseOr, {is_number(made.re), is_number(made.im)},
+                              DType::kBool, kFpNone));
+  return made_of(interpreter, made);
+}
+
 // As CPython divides: by Smith's method, where a real divisor has the imaginary part 0.0; from 3.14
 // on, part by part.
 Sym complex_by_real(Interpreter& interpreter, const Sym& a, const Sym& b) {
   check_nonzero(interpreter, b);
-  const auto number = [&](Op op, std::vector<NodeId> operands) {
-    return scalar_node(interpreter, op, std::move(operands), DType::kFloat64, kFpNone);
-  };
-  const NodeId dividend = complex_operand(interpreter, a);
-  const NodeId re = number(Op::kReal, {dividend}), im = number(Op::kImag, {dividend});
+  const auto of_two = [&](Op op, NodeId x, NodeId y) { return number(interpreter, op, {x, y}); };
+  const Parts dividend = parts_of(interpreter, a);
   const NodeId divisor = float_operand(interpreter, b);
-  NodeId real = re, imaginary = im, below = divisor;
+  Parts above = dividend;
+  NodeId below = divisor;
   if (!keeps_reals_real()) {
     const NodeId zero = constant_node(interpreter, 0.0);
-    const NodeId ratio = number(Op::kDivide, {zero, divisor});
-    below = number(Op::kAdd, {divisor, number(Op::kMultiply, {zero, ratio})});
-    real = number(Op::kAdd, {re, number(Op::kMultiply, {im, ratio})});
-    imaginary = number(Op::kSubtract, {im, number(Op::kMultiply, {re, ratio})});
+    const NodeId ratio = of_two(Op::kDivide, zero, divisor);
+    below = of_two(Op::kAdd, divisor, of_two(Op::kMultiply, zero, ratio));
+    above = {of_two(Op::kAdd, dividend.re, of_two(Op::kMultiply, dividend.im, ratio)),
+             of_two(Op::kSubtract, dividend.im, of_two(Op::kMultiply, dividend.re, ratio))};
   }
-  const NodeId quotient =
-      scalar_node(interpreter, Op::kMakeComplex,
-                  {number(Op::kDivide, {real, below}), number(Op::kDivide, {imaginary, below})},
-                  DType::kComplex128, kFpNone);
+  const NodeId quotient = made_of(
+      interpreter, {of_two(Op::kDivide, above.re, below), of_two(Op::kDivide, above.im, below)});
   return computed(interpreter, quotient, {a, b}, [](std::span<const Ref> values) {
     return python_binary(kNbTrueDivide, values[0], values[1]);
   });
@@ -82,20 +118,25 @@ std::optional<Sym> complex_binary(Interpreter& interpreter, int nb_op, const Sym
     op = Op::kAdd;
   } else if (nb_op == kNbSubtract) {
     op = Op::kSubtract;
-  } else if (nb_op == kNbMultiply && !keeps_reals_real()) {
+  } else if (nb_op == kNbMultiply) {
     op = Op::kMultiply;
   } else if (nb_op == kNbTrueDivide && !is_complex(dtype_of_number(b))) {
     return complex_by_real(interpreter, a, b);
   } else {
     return std::nullopt;
   }
-  const bool subtracts = op == Op::kSubtract;
-  const std::vector<NodeId> operands =
-      op == Op::kMultiply
-          ? std::vector{complex_operand(interpreter, a), complex_operand(interpreter, b)}
-          : std::vector{term_operand(interpreter, a, false),
-                        term_operand(interpreter, b, subtracts)};
-  const NodeId node = scalar_node(interpreter, op, operands, DType::kComplex128, kFpNone);
+  const auto node_of = [&](NodeId x, NodeId y) {
+    return scalar_node(interpreter, op, {x, y}, DType::kComplex128, kFpNone);
+  };
+  NodeId node = kNoNode;
+  if (op != Op::kMultiply) {
+    node = node_of(term_operand(interpreter, a, false),
+                   term_operand(interpreter, b, op == Op::kSubtract));
+  } else if (keeps_reals_real()) {
+    node = careful_product(interpreter, a, b);
+  } else {
+    node = node_of(complex_operand(interpreter, a), complex_operand(interpreter, b));
+  }
   return computed(interpreter, node, {a, b}, [nb_op](std::span<const Ref> values) {
     return python_binary(nb_op, values[0], values[1]);
   });

@@ -273,10 +273,9 @@ Sym size_true_divide(Interpreter& interpreter, const Sym& a, const Sym& b) {
 
 std::optional<Sym> float_binary(Interpreter& interpreter, int nb_op, const Sym& a, const Sym& b) {
   uint8_t checks = kFpNone;
-  Op op;
+  Op op = Op::kAdd;
   switch (static_cast<NbOp>(nb_op)) {
     case kNbAdd:
-      op = Op::kAdd;
       break;
     case kNbSubtract:
       op = Op::kSubtract;

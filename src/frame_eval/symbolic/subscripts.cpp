@@ -97,6 +97,11 @@ void delete_list_item(Interpreter& interpreter, const Sym& list, const Sym& key)
   list_remove(interpreter, list, index);
 }
 
+// A constant, as 3.14 makes of constant bounds.
+bool is_slice_object(const Sym& value) {
+  return value->kind == SymKind::kObject && PySlice_Check(object_of(value).get());
+}
+
 }  // namespace
 
 void delete_item(Interpreter& interpreter, const Sym& container, const Sym& key) {
@@ -105,7 +110,7 @@ void delete_item(Interpreter& interpreter, const Sym& container, const Sym& key)
     return;
   }
   if (is_list(container)) {
-    if (key->kind == SymKind::kSlice) {
+    if (key->kind == SymKind::kSlice || is_slice_object(key)) {
       list_set(interpreter, container, key, make_list({}));
     } else {
       delete_list_item(interpreter, container, key);

@@ -206,7 +206,7 @@ class ExternCall {
            PyComplex_CheckExact(object) || PyUnicode_CheckExact(object) ||
            PyBytes_CheckExact(object) || PyTuple_CheckExact(object) || PyArray_DescrCheck(object) ||
            PyArray_IsScalar(object, Number) || PyType_Check(object) ||
-           PyArray_IsScalar(object, Bool);
+           PyArray_IsScalar(object, Bool) || (PySlice_Check(object) && is_pure(object));
   }
 
   // For a value that a loop computes: of its type, and such that most functions are defined there

@@ -245,3 +245,51 @@ def test_a_class_that_goes_while_its_entry_runs():
         return y + 1, alive() is None
 
     same(f, (x,), whole=False)
+
+
+class Dying:
+    def __init__(self, name, log):
+        self.name, self.log = name, log
+
+    def __del__(self):
+        self.log.append(self.name)
+
+
+def half_way(name, log):
+    def steps():
+        try:
+            yield name
+        finally:
+            log.append(name)
+
+    made = steps()
+    next(made)
+    return made
+
+
+def ends_of_frames(keep, broken, log):
+    def inner(first):
+        second, third = keep("second", log), keep("third", log)
+        if broken:
+            leave()
+        return [keep("item", log), len([first, second, third])][1]
+
+    log.append(inner(keep("first", log)))
+    fourth, fifth = keep("fourth", log), keep("fifth", log)
+    if broken:
+        leave()
+    return [fourth, fifth] is fifth
+
+
+@pytest.mark.parametrize("broken", [False, True])
+@pytest.mark.parametrize("keep", [half_way, Dying])
+def test_order_in_which_a_frame_lets_go(keep, broken):
+    """Up to 3.13 from its first variable to its last, from 3.14 on the other way round."""
+
+    def in_order():
+        log = []
+        ends_of_frames(keep, broken, log)
+        return log
+
+    log = in_all_ways(in_order)
+    assert log[0] == "item" and sorted(log[1:4]) == ["first", "second", "third"]

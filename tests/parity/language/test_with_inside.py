@@ -1,6 +1,7 @@
 """`with` on managers from outside whose methods are Python: entered, left and told of exceptions inside."""
 
 import contextlib
+import threading
 import zlib
 
 import numpy as np
@@ -125,6 +126,59 @@ def test_break_inside_the_block():
             return a + 1, e.args
 
     same(f, (x, Manager()), whole=False)
+
+
+class Unbound:
+    """Its methods are no functions: nothing is given to them as self."""
+
+    __enter__ = staticmethod(lambda: 3)
+    __exit__ = staticmethod(lambda kind, value, traceback: kind is KeyError)
+
+
+class HalfC:
+    """Entered in Python, left in C."""
+
+    __exit__ = {}.get
+
+    def __enter__(self):
+        return 2
+
+
+def test_managers_that_cpython_enters():
+    lock = threading.Lock()
+
+    def f(a, odd, half):
+        data = bytearray(3)
+        with memoryview(data) as view, lock, odd as k:
+            b = a * k
+            view[1] = b.ndim
+            if lock.locked():
+                raise KeyError(b.shape)
+        c = b + len(data)
+        with half as k:
+            data.append(k)
+            c = c * k
+        return c, data, lock.locked()
+
+    same(f, (x, Unbound(), HalfC()), whole=False)
+
+
+def test_manager_in_a_loop_with_breaks():
+    def f(a, odd):
+        seen = []
+        for i in range(4):
+            with odd, Manager((ValueError,)) as m:
+                a = a + i
+                seen.append((i, zlib.crc32(b""), m.swallows))
+                if i == 1:
+                    continue
+                if i == 2:
+                    raise ValueError(i)
+                if i == 3:
+                    return a, seen
+            seen.append("behind")
+
+    same(f, (x, Unbound()), whole=False)
 
 
 class Bare:
