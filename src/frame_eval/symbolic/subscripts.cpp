@@ -4,6 +4,7 @@
 #include "symbolic/containers.h"
 #include "symbolic/enums.h"
 #include "symbolic/exceptions.h"
+#include "symbolic/outside_containers.h"
 #include "symbolic/pure.h"
 #include "symbolic/python_scalars.h"
 #include "symbolic/special_methods.h"
@@ -78,9 +79,11 @@ void set_item(Interpreter& interpreter, const Sym& container, const Sym& key, co
   throw_break("side_effect", fmt::format("item assignment to a {}", type_name(container)));
 }
 
-namespace {
-
-void delete_list_item(Interpreter& interpreter, const Sym& list, const Sym& key) {
+void delete_item_of_list(Interpreter& interpreter, const Sym& list, const Sym& key) {
+  if (key->kind == SymKind::kSlice) {
+    list_set(interpreter, list, key, make_list({}));
+    return;
+  }
   const auto length = static_cast<int64_t>(sequence_items(interpreter, list).size());
   int64_t index = concrete_int(interpreter, key, "index into a list");
   if (index < 0) index += length;
@@ -90,19 +93,13 @@ void delete_list_item(Interpreter& interpreter, const Sym& list, const Sym& key)
   list_remove(interpreter, list, index);
 }
 
-}  // namespace
-
 void delete_item(Interpreter& interpreter, const Sym& container, const Sym& key) {
   if (is_dict(container)) {
     if (!dict_remove(interpreter, container, key)) throw_error(PyExc_KeyError, {key});
     return;
   }
   if (is_list(container)) {
-    if (key->kind == SymKind::kSlice) {
-      list_set(interpreter, container, key, make_list({}));
-    } else {
-      delete_list_item(interpreter, container, key);
-    }
+    delete_item_of_list(interpreter, container, key);
     return;
   }
   if (has_python_method(interpreter, container, "__delitem__") &&
@@ -131,6 +128,7 @@ Sym length_of(Interpreter& interpreter, const Sym& value) {
     if (auto members = enum_members(interpreter, value))
       return interpreter.integer(static_cast<int64_t>(members->size()));
   }
+  if (is_outside_set(value)) return interpreter.integer(outside_set_size(interpreter, value));
   if (is_list(value)) {
     return interpreter.integer(static_cast<int64_t>(sequence_items(interpreter, value).size()));
   }
