@@ -484,6 +484,7 @@ Sym get_attribute(Interpreter& interpreter, const Sym& owner, BorrowedRef name) 
       }
       [[fallthrough]];
     case SymKind::kList:
+    case SymKind::kGrownList:
     case SymKind::kSet:
     case SymKind::kDict:
       if (has_container_method(owner, text)) return built_in_method(owner, name);

@@ -459,6 +459,7 @@ Sym call_value(Interpreter& interpreter, const Sym& callable, CallArguments argu
     case SymKind::kSize:
     case SymKind::kTuple:
     case SymKind::kList:
+    case SymKind::kGrownList:
     case SymKind::kSet:
     case SymKind::kDict:
     case SymKind::kSlice:

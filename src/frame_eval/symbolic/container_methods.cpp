@@ -11,6 +11,7 @@
 #include "symbolic/library_objects.h"
 #include "symbolic/operators.h"
 #include "symbolic/pure.h"
+#include "symbolic/regions.h"
 #include "symbolic/side_effects.h"
 #include "symbolic/sorting.h"
 
@@ -97,6 +98,9 @@ Sym insert_method(const MethodCall& call) {
 
 Sym list_pop(const MethodCall& call) {
   call.expect(0, 1);
+  if (call.count() == 0 && call.interpreter.regions != nullptr) {
+    if (Sym item = call.interpreter.regions->pop(call.self)) return item;
+  }
   int64_t index = call.count() ? concrete_int(call.interpreter, call[0], "pop()") : -1;
   const auto items = sequence_items(call.interpreter, call.self);
   const auto length = static_cast<int64_t>(items.size());
@@ -241,6 +245,8 @@ const Methods* methods_of(const Sym& self) {
                             {"setdefault", dict_setdefault},
                             {"update", dict_update},
                             {"clear", clear_dict}};
+  static const Methods grown{{"append", append_method}, {"pop", list_pop}};
+  if (self->kind == SymKind::kGrownList) return &grown;
   if (is_tuple(self)) return &tuple;
   if (is_list_based(self)) return &list;
   if (is_dict_based(self)) return &dict;

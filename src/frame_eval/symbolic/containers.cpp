@@ -11,6 +11,7 @@
 #include "symbolic/limits.h"
 #include "symbolic/operators.h"
 #include "symbolic/pure.h"
+#include "symbolic/regions.h"
 #include "symbolic/side_effects.h"
 #include "symbolic/value_parts.h"
 
@@ -206,6 +207,7 @@ const Sym& open_for_change(Interpreter& interpreter, const Sym& container) {
 // ---------------------------------------------------------------- lists
 
 void list_append(Interpreter& interpreter, const Sym& list, const Sym& item) {
+  if (interpreter.regions != nullptr && interpreter.regions->append(list, item)) return;
   if (list->kind == SymKind::kList) {
     check_acyclic(list, item);
     as<SequenceValue>(list).items.push_back(item);

@@ -202,6 +202,7 @@ bool is_plain_builtin(const Sym& value) {
     case SymKind::kSize:
     case SymKind::kTuple:
     case SymKind::kList:
+    case SymKind::kGrownList:
     case SymKind::kSet:
     case SymKind::kDict:
     case SymKind::kSlice:
@@ -500,6 +501,8 @@ bool truth(Interpreter& interpreter, const Sym& value) {
     case SymKind::kTuple:
     case SymKind::kList:
       return !as<SequenceValue>(value).items.empty();
+    case SymKind::kGrownList:
+      return truth(interpreter, length_of(interpreter, value));
     case SymKind::kSet:
       return PySet_GET_SIZE(as<SetValue>(value).real.get()) != 0;
     case SymKind::kDict:

@@ -5,8 +5,10 @@
 #include "symbolic/enums.h"
 #include "symbolic/exceptions.h"
 #include "symbolic/outside_containers.h"
+#include "symbolic/grown_list.h"
 #include "symbolic/pure.h"
 #include "symbolic/python_scalars.h"
+#include "symbolic/regions.h"
 #include "symbolic/special_methods.h"
 #include "symbolic/operators.h"
 
@@ -33,6 +35,9 @@ Sym get_item(Interpreter& interpreter, const Sym& container, const Sym& key) {
   if (is_dict(container)) {
     if (Sym found = find_in_dict(interpreter, container, key)) return found;
     throw_error(PyExc_KeyError, {key});
+  }
+  if (interpreter.regions != nullptr) {
+    if (Sym item = interpreter.regions->item_of(container, key)) return item;
   }
   if (is_list(container) || is_tuple(container)) return sequence_item(interpreter, container, key);
   if (container->kind == SymKind::kObject && is_enum_class(object_of(container))) {
@@ -68,6 +73,8 @@ void set_item(Interpreter& interpreter, const Sym& container, const Sym& key, co
     dict_set(interpreter, container, key, value);
     return;
   }
+  if (interpreter.regions != nullptr && interpreter.regions->set_item(container, key, value))
+    return;
   if (is_list(container)) {
     list_set(interpreter, container, key, value);
     return;
@@ -115,6 +122,8 @@ Sym length_of(Interpreter& interpreter, const Sym& value) {
     case SymKind::kTuple:
     case SymKind::kList:
       return interpreter.integer(static_cast<int64_t>(as<SequenceValue>(value).items.size()));
+    case SymKind::kGrownList:
+      return interpreter.tracer.new_size(grown_length(interpreter.tracer, as<GrownList>(value)));
     case SymKind::kSet:
       return interpreter.integer(PySet_GET_SIZE(as<SetValue>(value).real.get()));
     default:

@@ -137,7 +137,7 @@ Sym Tracer::new_view(const ArrayValue& base, ViewStep step, std::vector<SizeExpr
 void Tracer::store(ArrayValue& target, NodeId value) {
   if (!target.writeable) throw_break("would_raise", "assignment destination is read-only");
   Storage& storage = *target.storage;
-  if (storage.may_alias)
+  if (storage.may_alias || storage.is_item)
     refuse_loop("an array is stored to that a loop or branch may share with others");
   const Type buffer_type = type_of(storage.current);
   const AxisOrder order = graph_.node(storage.current).order;
@@ -501,6 +501,7 @@ std::optional<Ref> Tracer::as_deep_constant(const Sym& value, const std::string&
     case SymKind::kFunction:
     case SymKind::kMethod:
     case SymKind::kCell:
+    case SymKind::kGrownList:
     case SymKind::kIterator:
     case SymKind::kException:
       return std::nullopt;

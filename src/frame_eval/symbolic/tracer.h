@@ -87,6 +87,9 @@ class Tracer {
   // nothing can be known of this very call alone, and nothing outside can be changed.
   bool in_region() const { return !open_regions_.empty(); }
   size_t region_depth() const { return open_regions_.size(); }
+  bool is_innermost_region(NodeId begin) const {
+    return in_region() && open_regions_.back() == begin;
+  }
   // Ends all regions but the outermost `depth` ones: the path through them is over.
   void leave_regions(size_t depth);
   // Loop, If, Block; closed by leave_region.

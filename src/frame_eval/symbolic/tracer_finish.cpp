@@ -6,6 +6,7 @@
 
 #include "numlift/frame_eval/marks.h"
 #include "numlift/py/py_error.h"
+#include "symbolic/grown_list.h"
 #include "symbolic/builtins.h"
 #include "symbolic/exceptions.h"
 #include "symbolic/instances.h"
@@ -197,6 +198,18 @@ class RecipeBuilder {
     if (value.dict) set_part(index, "__dict__", build(value.dict));
   }
 
+  uint32_t grown_list(const GrownList& list) {
+    RecipeNode recipe;
+    recipe.kind = RecipeNode::Kind::kGrownList;
+    recipe.items = list.element.kind == StateKind::kArray ? RecipeNode::Items::kArrays
+                   : list.element.type.value_kind == ValueKind::kPyScalar
+                       ? RecipeNode::Items::kPython
+                       : RecipeNode::Items::kNumpy;
+    for (const Sym& item : list.known) recipe.children.push_back(build(item));
+    recipe.children.push_back(build(grown_rest(tracer_, list)));
+    return add(std::move(recipe));
+  }
+
   uint32_t method(const MethodValue& value) {
     if (value.function) {
       return call({Ref::create(reinterpret_cast<PyObject*>(&PyMethod_Type)),
@@ -279,6 +292,8 @@ class RecipeBuilder {
       }
       case SymKind::kList:
         return container(RecipeNode::Kind::kList, static_cast<const SequenceValue&>(value).items);
+      case SymKind::kGrownList:
+        return grown_list(static_cast<const GrownList&>(value));
       case SymKind::kSet: {
         const auto shape = set_shape(static_cast<const SetValue&>(value));
         if (!shape) cannot(value, "a set is handed to CPython whose order comes from its history");

@@ -39,6 +39,7 @@ enum class SymKind : uint8_t {
   kCell,
   kIterator,
   kException,  // an exception instance made in the frame, or by an operation that raised in it
+  kGrownList,  // a list that a loop of the program makes longer (grown_list.h)
 };
 
 // Counts the instructions of the running trace, as far as a trace can stop before them: see
@@ -95,6 +96,8 @@ struct Storage {
   // State of a loop or branch that may stand for an array that other variables hold as well: its
   // values are right, the identity of its memory is not.
   bool may_alias = false;
+  // An item of a GrownList, which has a copy: nobody may store to it any more.
+  bool is_item = false;
   uint32_t input = 0;  // index into TraceResult::inputs
 };
 

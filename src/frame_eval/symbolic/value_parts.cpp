@@ -2,6 +2,7 @@
 
 #include "symbolic/exceptions.h"
 #include "symbolic/made_classes.h"
+#include "symbolic/grown_list.h"
 
 namespace numlift::frame_eval {
 
@@ -79,6 +80,9 @@ bool visit_parts(const SymbolicValue& value, const std::function<void(const Sym&
       }
       return true;
     }
+    case SymKind::kGrownList:
+      visit_all(static_cast<const GrownList&>(value).known);
+      return true;
     case SymKind::kNull:
     case SymKind::kSet:  // of constants
     case SymKind::kArray:
