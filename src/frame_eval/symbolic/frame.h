@@ -30,6 +30,7 @@ struct Frame {
   // By slot: locals, cells, free variables. Null: unset.
   std::vector<Sym> slots;
   std::vector<std::shared_ptr<CellValue>> closure;
+  std::shared_ptr<DictValue> names;  // of a class body: its namespace; else null
   std::vector<Sym> stack;
   Ref keyword_names;  // for the next Call
   // The stack and those names as they were before the present instruction, where a handler waits

@@ -337,6 +337,7 @@ std::vector<const void*> image_of(const Sym& value) {
       }
       number(object.state->appended.size());
       number(object.state->entries.size());
+      number(object.state->calls.size());
       image.push_back(object.state->content.get());
       break;
     }
@@ -358,6 +359,7 @@ std::vector<const void*> image_of(const Sym& value) {
     }
     case SymKind::kList:
     case SymKind::kDict:
+    case SymKind::kFunction:
       visit_parts(*value, [&](const Sym& part) { image.push_back(part.get()); });
       break;
     default:
@@ -378,6 +380,7 @@ HeapImage::HeapImage(const Frame& innermost) {
     for (const Sym& value : frame->slots) add(value);
     for (const Sym& value : frame->stack) add(value);
     for (const auto& cell : frame->closure) add(cell);
+    if (frame->names) add(frame->names);
   }
   while (!pending.empty()) {
     const Sym value = std::move(pending.back());

@@ -6,6 +6,7 @@
 #include "numlift/py/py_error.h"
 #include "symbolic/array_iterators.h"
 #include "symbolic/builtins.h"
+#include "symbolic/container_classes.h"
 #include "symbolic/containers.h"
 #include "symbolic/enums.h"
 #include "symbolic/exceptions.h"
@@ -64,6 +65,7 @@ struct LiveListIterator : IteratorValue {
   std::optional<CallShape> shape() const override {
     if (!list) return iterator_shape(make_list({}), 0, maker_of(order));
     // The iterator is made before the list gets what the trace has put into it.
+    if (is_container_instance(list)) return std::nullopt;
     if (list->kind == SymKind::kObject) {
       const int64_t size = PyList_GET_SIZE(object_of(list).get());
       if (position > (order == Order::kForward ? size : size - 1)) return std::nullopt;
@@ -123,6 +125,7 @@ struct LiveDictIterator : IteratorValue {
     bool is_as_before =
         !has_failed && items_now().size() == size && dict_removals(dict) == removals;
     // The iterator is made before the dict gets what the trace has put into it.
+    if (is_container_instance(dict)) return std::nullopt;
     if (dict->kind == SymKind::kObject) {
       const auto real_size = static_cast<size_t>(PyDict_GET_SIZE(object_of(dict).get()));
       is_as_before &= removals == 0 && size == real_size;
@@ -520,24 +523,11 @@ Sym make_reversed(Interpreter& interpreter, const Sym& values) {
                                         "reversed");
 }
 
-std::vector<std::pair<Sym, Sym>> collect_pairs(Interpreter& interpreter, const Sym& value) {
-  if (is_dict(value)) return dict_items(interpreter, value);
-  if (Sym dict = dict_of_library_object(value)) return dict_items(interpreter, dict);
-  if (is_instance_dict(value))
-    return dict_items(interpreter, copy_of_instance_dict(interpreter, value));
-  if (value->kind == SymKind::kObject && !is_list(value) && !is_tuple(value)) {
-    const Ref keys = checked(PyUnicode_InternFromString("keys"));
-    if (_PyType_Lookup(object_of(value).type(), keys.get()) != nullptr) {
-      throw_break("unsupported_value", "a dict is made of a " + type_name(value));
-    }
-  }
-  std::vector<std::pair<Sym, Sym>> pairs;
-  for (const Sym& item : collect_items(interpreter, value)) {
-    auto pair = collect_items(interpreter, item);
-    if (pair.size() != 2) throw_break("would_raise", "a dict is made of something else than pairs");
-    pairs.emplace_back(pair[0], pair[1]);
-  }
-  return pairs;
+std::shared_ptr<IteratorValue> make_container_iterator(Interpreter& interpreter,
+                                                       const Sym& instance, bool backward) {
+  const Order order = backward ? Order::kBackward : Order::kForward;
+  if (is_dict_based(instance)) return make_dict_iterator(interpreter, instance, order);
+  return std::make_shared<LiveListIterator>(interpreter, instance, order);
 }
 
 }  // namespace numlift::frame_eval

@@ -4,6 +4,7 @@
 #include "symbolic/containers.h"
 #include "symbolic/enums.h"
 #include "symbolic/exceptions.h"
+#include "symbolic/outside_containers.h"
 #include "symbolic/grown_list.h"
 #include "symbolic/pure.h"
 #include "symbolic/python_scalars.h"
@@ -85,9 +86,12 @@ void set_item(Interpreter& interpreter, const Sym& container, const Sym& key, co
   throw_break("side_effect", fmt::format("item assignment to a {}", type_name(container)));
 }
 
-namespace {
-
-void delete_list_item(Interpreter& interpreter, const Sym& list, const Sym& key) {
+void delete_item_of_list(Interpreter& interpreter, const Sym& list, const Sym& key) {
+  // 3.14 makes one object of constant bounds.
+  if (key->kind == SymKind::kSlice || has_object_type(key, &PySlice_Type)) {
+    list_set(interpreter, list, key, make_list({}));
+    return;
+  }
   const auto length = static_cast<int64_t>(sequence_items(interpreter, list).size());
   int64_t index = concrete_int(interpreter, key, "index into a list");
   if (index < 0) index += length;
@@ -97,24 +101,13 @@ void delete_list_item(Interpreter& interpreter, const Sym& list, const Sym& key)
   list_remove(interpreter, list, index);
 }
 
-// A constant, as 3.14 makes of constant bounds.
-bool is_slice_object(const Sym& value) {
-  return value->kind == SymKind::kObject && PySlice_Check(object_of(value).get());
-}
-
-}  // namespace
-
 void delete_item(Interpreter& interpreter, const Sym& container, const Sym& key) {
   if (is_dict(container)) {
     if (!dict_remove(interpreter, container, key)) throw_error(PyExc_KeyError, {key});
     return;
   }
   if (is_list(container)) {
-    if (key->kind == SymKind::kSlice || is_slice_object(key)) {
-      list_set(interpreter, container, key, make_list({}));
-    } else {
-      delete_list_item(interpreter, container, key);
-    }
+    delete_item_of_list(interpreter, container, key);
     return;
   }
   if (has_python_method(interpreter, container, "__delitem__") &&
@@ -145,6 +138,7 @@ Sym length_of(Interpreter& interpreter, const Sym& value) {
     if (auto members = enum_members(interpreter, value))
       return interpreter.integer(static_cast<int64_t>(members->size()));
   }
+  if (is_outside_set(value)) return interpreter.integer(outside_set_size(interpreter, value));
   if (is_list(value)) {
     return interpreter.integer(static_cast<int64_t>(sequence_items(interpreter, value).size()));
   }

@@ -10,6 +10,7 @@
 #include "numlift/numpy_shim/numpy.h"
 #include "numlift/py/py_error.h"
 #include "numlift/support/options.h"
+#include "symbolic/builtins.h"
 #include "symbolic/named_tuples.h"
 #include "symbolic/tracer_state.h"
 
@@ -175,7 +176,23 @@ std::string source_key(const Source& source) {
 
 }  // namespace
 
-Sym Tracer::constant(Ref object) { return std::make_shared<ObjectValue>(std::move(object)); }
+Sym Tracer::constant(Ref object) {
+  if (has_made_classes() && PyType_Check(object.get())) {
+    if (Sym made = made_class(object)) return made;
+  }
+  return std::make_shared<ObjectValue>(std::move(object));
+}
+
+void Tracer::add_made_class(const Sym& made) { state_->made_classes.push_back(made); }
+
+bool Tracer::has_made_classes() const { return !state_->made_classes.empty(); }
+
+Sym Tracer::made_class(BorrowedRef stand_in) const {
+  for (const Sym& made : state_->made_classes) {
+    if (static_cast<const ObjectValue&>(*made).object.get() == stand_in.get()) return made;
+  }
+  return nullptr;
+}
 
 namespace {
 
@@ -318,9 +335,13 @@ Sym Tracer::open_int(BorrowedRef object, SourcePtr source) {
 
 namespace {
 
-// Lists, dicts, sets and instances of Python classes: the traced code may change them.
+// Lists, dicts, sets, deques, functions and instances of Python classes: the traced code may change
+// them.
 bool can_change(PyObject* object) {
   return PyList_CheckExact(object) || PyDict_CheckExact(object) || PySet_CheckExact(object) ||
+         PyFunction_Check(object) ||
+         reinterpret_cast<PyObject*>(Py_TYPE(object)) ==
+             known_object("collections", "deque").get() ||
          (PyType_HasFeature(Py_TYPE(object), Py_TPFLAGS_HEAPTYPE) && !PyType_Check(object) &&
           !PyArray_Check(object));
 }

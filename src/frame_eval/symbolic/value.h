@@ -66,6 +66,9 @@ struct ObjectState {
   Sym content;
   std::vector<Sym> appended;
   std::vector<std::pair<Sym, Sym>> entries;
+  // A set or deque from outside: the methods that were called on it, until its items were looked
+  // at.
+  std::vector<std::pair<std::string, std::vector<Sym>>> calls;
 };
 
 struct ObjectValue : SymbolicValue {
@@ -138,11 +141,14 @@ struct SequenceValue : SymbolicValue {
   Ref named_tuple_class;  // kTuple only
 };
 
-// Insertion-ordered; keys are constants (kObject with a hashable real object).
+// Insertion-ordered; keys are constants (kObject with a hashable real object), or instances made in
+// the frame.
 struct DictValue : SymbolicValue {
   DictValue() : SymbolicValue(SymKind::kDict) {}
   std::vector<std::pair<Sym, Sym>> items;
   uint64_t removals = 0;  // how often an item was taken out
+  // What the hash of keys with a __hash__ written in Python was when they were put in.
+  std::vector<std::pair<const SymbolicValue*, Py_hash_t>> hashes;
 };
 
 struct SliceValue : SymbolicValue {
@@ -169,7 +175,10 @@ struct FunctionValue : SymbolicValue {
   std::vector<Sym> defaults;
   std::vector<std::pair<Ref, Sym>> kwdefaults;
   Sym type_parameters;  // null: none
-  Sym annotations;      // null: none. A tuple of names and values in turn, or a dict
+  // Null: none. A tuple of names and values in turn, a dict, or the function that makes them.
+  Sym annotations;
+  std::vector<std::pair<Ref, Sym>> texts;  // __name__, __doc__ and the like that were set
+  std::shared_ptr<DictValue> dict;         // its __dict__; null: nobody has looked at it
 };
 
 struct MethodValue : SymbolicValue {
