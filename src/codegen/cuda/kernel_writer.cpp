@@ -283,8 +283,9 @@ KernelWriter::Chain KernelWriter::chain_of(VarId outermost) const {
             return reduction.loops.size() > depth && reduction.loops[depth] == inner;
           });
       // A loop that carries reductions of its own, or belongs to those of a loop further out, is
-      // left as it is; so is one that stores to what is read before it, and would be read again.
-      if (next.reductions.empty() && is_shared && next.reduction == !reductions.empty() &&
+      // left as it is; so is one that runs in order, and one that stores to what is read before it,
+      // and would be read again.
+      if (!next.in_order && next.reductions.empty() && is_shared && next.reduction == !reductions.empty() &&
           !stores_to_read(body, next.body)) {
         chain.body.insert(chain.body.end(), body.begin(), body.end() - 1);
         chain.loops.push_back(inner);
