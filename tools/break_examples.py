@@ -204,16 +204,22 @@ f(np.ones(3))
     ),
     "class_made": _pair(
         """
+class Meta(type):
+    pass
+
 @nl.compile
 def f(x):
-    class Scale:
+    class Scale(metaclass=Meta):
         factor = 2.0
     return x * Scale.factor
 
 f(np.ones(3))
 """,
         """
-class Scale:
+class Meta(type):
+    pass
+
+class Scale(metaclass=Meta):
     factor = 2.0
 
 @nl.compile
@@ -634,22 +640,20 @@ f(lambda x: x * 2, np.ones(3))
     ),
     "side_effect": _pair(
         """
-from collections import deque
-
 @nl.compile
-def f(recent, x):
-    recent[0] = x + 1
+def f(marks, x):
+    marks[0] = 7
     return x * 2
 
-f(deque([0]), np.ones(3))
+f(bytearray(3), np.ones(3))
 """,
         """
 @nl.compile
-def f(recent, x):
-    recent[0] = x + 1
+def f(marks, x):
+    marks[0] = 7
     return x * 2
 
-f([0], np.ones(3))
+f([0, 0, 0], np.ones(3))
 """,
     ),
     "would_raise": _pair(

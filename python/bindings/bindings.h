@@ -25,6 +25,7 @@ pybind11::dict times_dict(const frame_eval::CompileTimes& times);
 
 void bind_bytecode(pybind11::module_& module);
 void bind_compile(pybind11::module_& module);
+void bind_cuda(pybind11::module_& module);
 void bind_hatches(pybind11::module_& module);
 void bind_graph(pybind11::module_& module);
 void bind_explain(pybind11::module_& module);

@@ -42,6 +42,7 @@ PYBIND11_MODULE(_core, module) {
   codegen::allow_disk_cache();
   bind_bytecode(module);
   bind_compile(module);
+  bind_cuda(module);
   bind_hatches(module);
   bind_graph(module);
   bind_explain(module);

@@ -21,6 +21,8 @@ from .hatches import *  # noqa: F403
 from . import hatches as _hatches
 from .custom_op import custom_op
 from .region import compile_region
+from .devices import device
+from . import cuda
 from .transforms import *  # noqa: F403
 from . import transforms as _transforms
 from .explain import compile_times, error_on_graph_break, explain
@@ -36,7 +38,9 @@ __all__ = [
     "compiler",
     "config",
     "cpp_extension",
+    "cuda",
     "custom_op",
+    "device",
     "disk_cache_info",
     "error_on_graph_break",
     "explain",

@@ -9,6 +9,7 @@
 #include "numlift/graph/pass.h"
 #include "numlift/graph/text.h"
 #include "numlift/support/log.h"
+#include "numlift/support/options.h"
 #include "schedule/print.h"
 
 namespace numlift::codegen {
@@ -27,12 +28,16 @@ void show(const CompiledProgram& compiled) {
                     compiled.nests_text, compiled.ir_text));
   }
   dump_stage(name, "nests", compiled.nests_text);
-  dump_stage(name, "ll", compiled.ir_text);
+  dump_stage(name, compiled.device ? "cu" : "ll", compiled.ir_text);
+  if (compiled.device || !options().cuda_dryrun) return;
+  const std::string kernels = cuda_kernels_text(compiled.program);
+  log(LogChannel::output_code, fmt::format("{}: as CUDA C++\n{}", name, kernels));
+  dump_stage(name, "cu", kernels);
 }
 
 }  // namespace
 
-std::unique_ptr<CompiledProgram> compile_graph(Graph graph) {
+std::unique_ptr<CompiledProgram> compile_graph(Graph graph, Target target) {
   const bool keep_text = log_enabled(LogChannel::output_code) || dump_enabled();
   auto compiled = std::make_unique<CompiledProgram>();
 
@@ -45,20 +50,24 @@ std::unique_ptr<CompiledProgram> compile_graph(Graph graph) {
   compiled->schedule_ms = milliseconds_since(start);
 
   start = std::chrono::steady_clock::now();
-  compiled->code = emit_native(compiled->program, keep_text);
+  if (target == Target::kCuda)
+    compiled->device = make_cuda_program(compiled->program);
+  else
+    compiled->code = emit_native(compiled->program, keep_text);
   compiled->emit_ms = milliseconds_since(start);
 
   if (keep_text) {
     compiled->nests_text = program_text(compiled->program);
-    compiled->ir_text = compiled->code->ir_text();
+    compiled->ir_text =
+        compiled->device ? cuda_kernels_text(compiled->program) : compiled->code->ir_text();
     show(*compiled);
   }
   if (log_enabled(LogChannel::timing)) {
     log(LogChannel::timing,
-        fmt::format("{}: passes {:.2f} ms, schedule {:.2f} ms, native code {:.2f} ms{}",
-                    compiled->program.graph.name, passes_ms, compiled->schedule_ms,
-                    compiled->emit_ms,
-                    is_from_disk(*compiled->code) ? ", loaded from the disk cache" : ""));
+        fmt::format(
+            "{}: passes {:.2f} ms, schedule {:.2f} ms, native code {:.2f} ms{}",
+            compiled->program.graph.name, passes_ms, compiled->schedule_ms, compiled->emit_ms,
+            compiled->code && is_from_disk(*compiled->code) ? ", loaded from the disk cache" : ""));
   }
   return compiled;
 }

@@ -87,7 +87,7 @@ std::string why_again(Site& site, const guards::CallInputs& call) {
   if (!why.empty()) return why;
   return newest.why_left() != nullptr && ErrorRegion::wanted() == true
              ? "error_on_graph_break(True) is in force"
-             : "np.errstate is another";
+             : "np.errstate or the device is another";
 }
 
 // Entries that no call can meet any more do not count.
@@ -156,9 +156,7 @@ bool is_tracing() { return tracing; }
 
 std::string missing_for(Backend backend) {
   if (backend != Backend::kCuda) return "";
-  const std::string& missing = codegen::missing_for_cuda();
-  return missing.empty() ? "backend \"cuda\": this version of numlift makes no code for CUDA"
-                         : missing;
+  return codegen::missing_for_cuda();
 }
 
 std::vector<CompileLogLine> compile_log() {

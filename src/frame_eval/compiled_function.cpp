@@ -99,7 +99,7 @@ bool run_usual(FunctionState& state, const guards::CallInputs& call, PyObject** 
   const ProgramHost* program = entry.direct_program();
   if (program == nullptr || entry.exit != nullptr || entry.is_dead()) return false;
   const numpy_shim::ErrState* errstate = numpy_shim::known_errstate();
-  if (errstate == nullptr || !(*errstate == entry.errstate())) return false;
+  if (errstate == nullptr || !entry.suits(*errstate)) return false;
   int64_t symbols[kMostDirectSymbols];
   PyObject* slots[kMostDirectSlots];
   try {
@@ -430,6 +430,14 @@ std::vector<EntryInfo> entries_of(BorrowedRef compiled) {
     }
   });
   return infos;
+}
+
+std::vector<std::string> cuda_sources_of(BorrowedRef compiled) {
+  std::vector<std::string> sources;
+  state_of(compiled).for_each_site([&](const Site& site) {
+    for (const auto& entry : site.entries) sources.push_back(entry->cuda_source());
+  });
+  return sources;
 }
 
 std::optional<BreakInfo> why_never_traced(const FunctionState& state) {

@@ -56,6 +56,7 @@ Entry::Entry(TraceResult trace, const CompileOptions& options, numpy_shim::ErrSt
              const guards::CallInputs& now)
     : kind_(Kind::kProgram),
       errstate_(errstate),
+      device_(current_device()),
       inputs_(std::move(trace.inputs)),
       recipe_(std::move(trace.recipe)),
       results_(std::move(trace.results)),
@@ -76,6 +77,7 @@ Entry::Entry(TraceBreak trace, const CompileOptions&, numpy_shim::ErrState errst
              const guards::CallInputs& now)
     : kind_(Kind::kPython),
       errstate_(errstate),
+      device_(current_device()),
       inputs_(std::move(trace.inputs)),
       break_info_(std::move(trace.info)),
       loops_left_(std::move(trace.loops_left)) {
@@ -85,7 +87,9 @@ Entry::Entry(TraceBreak trace, const CompileOptions&, numpy_shim::ErrState errst
 }
 
 void Entry::compile(const CompileOptions& options, BorrowedRef function) {
-  if (options.backend != Backend::kLlvm) {
+  const bool for_device = options.backend == Backend::kCuda ||
+                          (options.backend == Backend::kLlvm && device_ == DeviceKind::kCuda);
+  if (options.backend != Backend::kLlvm && !for_device) {
     const auto start = std::chrono::steady_clock::now();
     if (options.backend == Backend::kGraph) run_default_passes(&graph_);
     if (options.backend == Backend::kUsers) eliminate_dead_code(&graph_);
@@ -94,22 +98,33 @@ void Entry::compile(const CompileOptions& options, BorrowedRef function) {
     users_backend_ = options.users_backend;
     return;
   }
-  {
+  try {
     const GilReleased released;
     const auto start = std::chrono::steady_clock::now();
-    compiled_ = codegen::compile_graph(graph_);
+    compiled_ = codegen::compile_graph(
+        graph_, for_device ? codegen::Target::kCuda : codegen::Target::kHost);
     times.schedule = compiled_->schedule_ms;
     times.emit = compiled_->emit_ms;
     times.passes = milliseconds_since(start) - times.schedule - times.emit;
+  } catch (const codegen::CudaError& error) {
+    PyErr_SetString(PyExc_RuntimeError, error.what());
+    throw PyError();
   }
-  host_ = std::make_unique<ProgramHost>(compiled_->program, compiled_->code->function(), inputs_,
-                                        recipe_, results_, externs_, *guards_, errstate_.fp_checks,
-                                        PyFunction_GetGlobals(function.get()));
+  host_ = std::make_unique<ProgramHost>(
+      compiled_->program, compiled_->code ? compiled_->code->function() : nullptr,
+      compiled_->device.get(), inputs_, recipe_, results_, externs_, *guards_, errstate_.fp_checks,
+      PyFunction_GetGlobals(function.get()));
   if (host_->is_direct()) direct_ = host_.get();
   note_owned();
 }
 
-bool Entry::is_from_disk() const { return compiled_ && codegen::is_from_disk(*compiled_->code); }
+bool Entry::is_from_disk() const {
+  return compiled_ && compiled_->code && codegen::is_from_disk(*compiled_->code);
+}
+
+std::string Entry::cuda_source() const {
+  return compiled_ ? codegen::cuda_kernels_text(compiled_->program) : "";
+}
 
 void Entry::become_python(BreakInfo why) {
   kind_ = Kind::kPython;
@@ -182,7 +197,7 @@ EntryInfo Entry::info() const {
   info.graph_table = graph_table(graph);
   if (compiled_) {
     info.kernels = compiled_->program.kernel_count;
-    info.code_size = compiled_->code->code_size_bytes();
+    if (compiled_->code) info.code_size = compiled_->code->code_size_bytes();
   }
   return info;
 }

@@ -11,6 +11,7 @@
 #include "numlift/codegen/compile.h"
 #include "numlift/frame_eval/backend.h"
 #include "numlift/frame_eval/compiled_function.h"
+#include "numlift/frame_eval/device_choice.h"
 #include "numlift/frame_eval/trace.h"
 #include "numlift/guards/guard_set.h"
 #include "named_objects.h"
@@ -48,7 +49,12 @@ class Entry {
 
   bool is_from_disk() const;  // its machine code
   bool is_python() const { return kind_ == Kind::kPython; }
-  numpy_shim::ErrState errstate() const { return errstate_; }
+  // Whether it was made under this np.errstate, on the device that is wanted now.
+  bool suits(numpy_shim::ErrState errstate) const {
+    return errstate == errstate_ && current_device() == device_;
+  }
+  // Its kernels as CUDA C++; "" when it has none.
+  std::string cuda_source() const;
   guards::GuardSet& guards() { return *guards_; }
   // Why a call leaves it other than by its return; null: it does not.
   const BreakInfo* why_left() const {
@@ -89,6 +95,7 @@ class Entry {
 
   Kind kind_;
   numpy_shim::ErrState errstate_;
+  DeviceKind device_;
   std::unique_ptr<guards::GuardSet> guards_;
   std::vector<InputSpec> inputs_;
   std::vector<RecipeNode> recipe_;

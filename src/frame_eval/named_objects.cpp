@@ -24,6 +24,7 @@ bool is_made_in_call(PyObject* qualified_name) {
 
 bool may_be_short_lived(PyObject* object) {
   if (!PyType_SUPPORTS_WEAKREFS(Py_TYPE(object)) || PyModule_Check(object)) return false;
+  if (PyMethod_Check(object)) return true;
   if (PyFunction_Check(object)) {
     return is_made_in_call(reinterpret_cast<PyFunctionObject*>(object)->func_qualname);
   }

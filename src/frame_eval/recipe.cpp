@@ -63,6 +63,25 @@ Ref make_by_call(const RecipeNode& node, const std::vector<Ref>& made) {
   return object;
 }
 
+Ref grown_list(const RecipeNode& node, const std::vector<Ref>& made) {
+  const Ref& rest = made[node.children.back()];
+  Ref list = checked(node.items == RecipeNode::Items::kPython
+                         ? PyObject_CallMethod(rest.get(), "tolist", nullptr)
+                         : PySequence_List(rest.get()));
+  if (node.items == RecipeNode::Items::kArrays) {
+    // Each has memory of its own.
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list.get()); ++i) {
+      Ref copy = checked(PyObject_CallMethod(PyList_GET_ITEM(list.get(), i), "copy", nullptr));
+      check_status(PyList_SetItem(list.get(), i, copy.release()));
+    }
+  }
+  const Ref known = checked(PyList_New(0));
+  for (size_t i = 0; i + 1 < node.children.size(); ++i)
+    check_status(PyList_Append(known.get(), made[node.children[i]].get()));
+  check_status(PyList_SetSlice(list.get(), 0, 0, known.get()));
+  return list;
+}
+
 Ref build_node(const RecipeNode& node, std::vector<Ref>& made, const guards::CallInputs& call,
                const std::function<Ref(uint32_t index)>& output) {
   const auto child = [&](size_t i) { return made[node.children[i]].get(); };
@@ -116,6 +135,8 @@ Ref build_node(const RecipeNode& node, std::vector<Ref>& made, const guards::Cal
       return made[node.children[0]];
     case RecipeNode::Kind::kFunction:
       return make_function(node, made);
+    case RecipeNode::Kind::kGrownList:
+      return grown_list(node, made);
     case RecipeNode::Kind::kRelease: {
       // The arguments of a call behind a graph break are the driver's own, and it expects them to
       // be there to the end.

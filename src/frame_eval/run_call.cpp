@@ -168,7 +168,7 @@ void fail_to_recompile(const Site& site, const guards::CallInputs& call) {
   std::string why = "nothing is compiled yet";
   if (!site.entries.empty()) {
     why = site.entries.front()->guards().explain_miss(call);
-    if (why.empty()) why = "np.errstate is another";
+    if (why.empty()) why = "np.errstate or the device is another";
   }
   PyErr_Format(PyExc_RuntimeError,
                "%s would be compiled, and numlift's stance is \"fail_on_recompile\": %s",
@@ -193,7 +193,7 @@ Step enter(FunctionState& state, Site& site, const guards::CallInputs& call, Val
     if (words > kUsualScratchWords) long_scratch.resize(words);
     symbols = words > kUsualScratchWords ? long_scratch.data() : usual_scratch;
     slots = reinterpret_cast<PyObject**>(symbols + guards.symbol_count());
-    return entry->errstate() == errstate && guards.check(call, slots, symbols);
+    return entry->suits(errstate) && guards.check(call, slots, symbols);
   };
   const auto run = [&](Entry* entry) {
     entered->pin.emplace(&state, entry);

@@ -37,12 +37,17 @@ std::vector<CompiledSize> compiled(const std::vector<SizeExpr>& sizes) {
 }  // namespace
 
 ProgramHost::ProgramHost(const codegen::Program& program, codegen::ProgramFunction function,
-                         const std::vector<InputSpec>& inputs,
+                         codegen::CudaProgram* device, const std::vector<InputSpec>& inputs,
                          const std::vector<RecipeNode>& recipe,
                          const std::vector<uint32_t>& results,
                          const std::vector<ExternRecipe>& externs, const guards::GuardSet& guards,
                          uint8_t fp_checks, BorrowedRef globals)
-    : program_(program), function_(function), inputs_(inputs), recipe_(recipe), results_(results) {
+    : program_(program),
+      function_(function),
+      device_(device),
+      inputs_(inputs),
+      recipe_(recipe),
+      results_(results) {
   NUMLIFT_CHECK(guards.symbol_count() == program.graph.symbols.size(), "{} symbols became {}",
                 guards.symbol_count(), program.graph.symbols.size());
   for (uint32_t i = 0; i < inputs.size(); ++i) {
@@ -215,8 +220,8 @@ bool ProgramHost::read_scalars(PyObject* const* slots, ScalarSlot* scalars) cons
 }
 
 bool ProgramHost::can_run_direct(const guards::GuardSet& guards) const {
-  if (results_.size() != 1 || recipe_.size() != 1 || recipe_[0].kind != RecipeNode::Kind::kOutput ||
-      recipe_[0].read_only)
+  if (device_ != nullptr || results_.size() != 1 || recipe_.size() != 1 ||
+      recipe_[0].kind != RecipeNode::Kind::kOutput || recipe_[0].read_only)
     return false;
   const ValueRef& value = program_.outputs[recipe_[0].index];
   return value.kind == ValueRef::Kind::kBufferArray && owned_arrays_.size() == 1 &&
@@ -265,7 +270,8 @@ Outcome ProgramHost::run_direct(PyObject* const* slots, int64_t* symbols, PyObje
 
 codegen::ExitCode ProgramHost::execute(codegen::ProgramFunction function,
                                        codegen::ProgramFrame* native, RunFrame* frame) const {
-  const auto exit = static_cast<codegen::ExitCode>(function(native));
+  const auto exit =
+      function == nullptr ? device_->run(native) : static_cast<codegen::ExitCode>(function(native));
   // Each slot has one owner, whose memory it holds.
   for (uint32_t b : moving_temps_) frame->temps[buffers_[b].slot] = frame->buffers[b];
   return exit;
@@ -447,6 +453,10 @@ Outcome ProgramHost::run(const guards::CallInputs& call, PyObject* const* slots,
     make_results(&frame, results);
     return Outcome::kDone;
   } catch (const PyError&) {
+    return Outcome::kError;
+  } catch (const codegen::CudaError& error) {
+    frame.restore();
+    PyErr_SetString(PyExc_RuntimeError, error.what());
     return Outcome::kError;
   } catch (...) {
     frame.restore();

@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "numlift/codegen/cuda.h"
 #include "numlift/codegen/program.h"
 #include "numlift/frame_eval/trace.h"
 #include "numlift/guards/guard_set.h"
@@ -30,10 +31,12 @@ inline constexpr size_t kMostDirectSlots = 16, kMostDirectSymbols = 64, kMostDir
 class ProgramHost {
  public:
   // The arguments outlive the host. `globals`: of the traced function.
+  // One of function and device.
   ProgramHost(const codegen::Program& program, codegen::ProgramFunction function,
-              const std::vector<InputSpec>& inputs, const std::vector<RecipeNode>& recipe,
-              const std::vector<uint32_t>& results, const std::vector<ExternRecipe>& externs,
-              const guards::GuardSet& guards, uint8_t fp_checks, BorrowedRef globals);
+              codegen::CudaProgram* device, const std::vector<InputSpec>& inputs,
+              const std::vector<RecipeNode>& recipe, const std::vector<uint32_t>& results,
+              const std::vector<ExternRecipe>& externs, const guards::GuardSet& guards,
+              uint8_t fp_checks, BorrowedRef globals);
 
   // slots and symbols as GuardSet::check left them. results: as many new references as the trace
   // has results when kDone. Throws InternalError.
@@ -103,6 +106,7 @@ class ProgramHost {
 
   const codegen::Program& program_;
   codegen::ProgramFunction function_;
+  codegen::CudaProgram* device_;
   const std::vector<InputSpec>& inputs_;
   const std::vector<RecipeNode>& recipe_;
   const std::vector<uint32_t>& results_;

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "array_class.h"
+#include "dict_lookup.h"
 #include "numlift/guards/guard_set.h"
 #include "numlift/numpy_shim/dtypes.h"
 #include "numlift/numpy_shim/output.h"
@@ -58,10 +59,14 @@ bool same_constant(BorrowedRef a, BorrowedRef b) {
 bool length_of(BorrowedRef value, int64_t* out) {
   if (PyTuple_Check(value.get()))
     *out = PyTuple_GET_SIZE(value.get());
-  else if (PyList_CheckExact(value.get()))
+  else if (PyList_Check(value.get()))
     *out = PyList_GET_SIZE(value.get());
-  else if (PyDict_CheckExact(value.get()))
+  else if (PyDict_Check(value.get()))
     *out = PyDict_GET_SIZE(value.get());
+  else if (PyAnySet_Check(value.get()))
+    *out = PySet_GET_SIZE(value.get());
+  else if (is_deque(value))
+    *out = Py_SIZE(value.get());
   else
     return false;
   return true;
@@ -94,7 +99,7 @@ struct Holds {
     return length_of(value, &length) && length == p.length;
   }
   bool operator()(const HasKeys& p) const {
-    if (!PyDict_CheckExact(value.get()) ||
+    if (!PyDict_Check(value.get()) ||
         PyDict_GET_SIZE(value.get()) != PyTuple_GET_SIZE(p.keys.get())) {
       return false;
     }
@@ -239,8 +244,9 @@ struct FoundText {
                                      : "type " + std::string(value.type()->tp_name);
   }
   std::string operator()(const HasKeys&) const {
-    if (!PyDict_CheckExact(value.get())) return "type " + std::string(value.type()->tp_name);
-    Ref keys = Ref::steal(PySequence_Tuple(value.get()));
+    if (!PyDict_Check(value.get())) return "type " + std::string(value.type()->tp_name);
+    const Ref list = Ref::steal(PyDict_Keys(value.get()));
+    Ref keys = Ref::steal(list ? PyList_AsTuple(list.get()) : nullptr);
     if (!keys) PyErr_Clear();
     return "keys " + object_text(keys);
   }

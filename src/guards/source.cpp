@@ -16,6 +16,16 @@ BorrowedRef dict_get(BorrowedRef dict, BorrowedRef key) {
   return found;
 }
 
+bool is_deque(BorrowedRef object) {
+  static PyObject* const cls = [] {
+    const Ref module = Ref::steal(PyImport_ImportModule("_collections"));
+    PyObject* found = module ? PyObject_GetAttrString(module.get(), "deque") : nullptr;
+    if (found == nullptr) PyErr_Clear();
+    return found;
+  }();
+  return reinterpret_cast<PyObject*>(object.type()) == cls;
+}
+
 BorrowedRef builtins_of(BorrowedRef globals) {
   static PyObject* const key = PyUnicode_InternFromString("__builtins__");
   BorrowedRef builtins = dict_get(globals, key);
@@ -68,6 +78,22 @@ BorrowedRef read_type_attribute(PyTypeObject* type, BorrowedRef name) {
   return _PyType_Lookup(type, name);
 }
 
+bool is_part_of_function(BorrowedRef of_class) {
+  return of_class.type() == &PyGetSetDescr_Type || of_class.type() == &PyMemberDescr_Type;
+}
+
+// What CPython keeps in a function: nothing of the user's runs, unless annotations are to be made.
+BorrowedRef read_function_part(BorrowedRef function, BorrowedRef name) {
+  static PyObject* const annotations = PyUnicode_InternFromString("__annotations__");
+  if (PyUnicode_Compare(name.get(), annotations) == 0) {
+    PyObject* made = reinterpret_cast<PyFunctionObject*>(function.get())->func_annotations;
+    return made != nullptr && PyDict_CheckExact(made) ? made : nullptr;
+  }
+  const Ref value = Ref::steal(PyObject_GenericGetAttr(function.get(), name.get()));
+  if (!value) PyErr_Clear();
+  return value;  // the function keeps it
+}
+
 BorrowedRef read_attribute(BorrowedRef owner, BorrowedRef name) {
   if (PyModule_CheckExact(owner.get())) return dict_get(PyModule_GetDict(owner.get()), name);
   if (PyType_Check(owner.get())) {
@@ -80,6 +106,9 @@ BorrowedRef read_attribute(BorrowedRef owner, BorrowedRef name) {
   }
   PyObject* of_type = _PyType_Lookup(type, name);
   if (const auto place = slot_of_instance(of_type, owner)) return *place;
+  if (type == &PyFunction_Type && of_type != nullptr && is_part_of_function(of_type)) {
+    return read_function_part(owner, name);
+  }
   // A data descriptor, unless it can only be set.
   if (of_type != nullptr && Py_TYPE(of_type)->tp_descr_set != nullptr &&
       Py_TYPE(of_type)->tp_descr_get != nullptr) {
@@ -107,13 +136,36 @@ BorrowedRef cell_content_of(BorrowedRef cell) {
   return cell && PyCell_Check(cell.get()) ? PyCell_GET(cell.get()) : nullptr;
 }
 
+// The deque holds what is read.
+BorrowedRef deque_item(BorrowedRef deque, int64_t index) {
+  const Ref item = Ref::steal(PySequence_GetItem(deque.get(), index));
+  if (!item) PyErr_Clear();
+  return item;
+}
+
+BorrowedRef deque_limit(BorrowedRef deque) {
+  static thread_local Ref* const last = new Ref();
+  *last = is_deque(deque) ? Ref::steal(PyObject_GetAttrString(deque.get(), "maxlen")) : Ref();
+  if (!*last) PyErr_Clear();
+  return *last;
+}
+
+// The object holds it.
+BorrowedRef wrapped_function(BorrowedRef owner) {
+  if (owner.type() != &PyStaticMethod_Type && owner.type() != &PyClassMethod_Type) return {};
+  const Ref function = Ref::steal(PyObject_GetAttrString(owner.get(), "__func__"));
+  if (!function) PyErr_Clear();
+  return function;
+}
+
 BorrowedRef part_of(BorrowedRef owner, Source::Part part) {
   const bool is_method = PyMethod_Check(owner.get());
   if (part == Source::Part::kMethodSelf)
     return is_method ? PyMethod_GET_SELF(owner.get()) : nullptr;
   if (part == Source::Part::kMethodFunction) {
-    return is_method ? PyMethod_GET_FUNCTION(owner.get()) : nullptr;
+    return is_method ? BorrowedRef(PyMethod_GET_FUNCTION(owner.get())) : wrapped_function(owner);
   }
+  if (part == Source::Part::kDequeLimit) return deque_limit(owner);
   if (part == Source::Part::kInstanceDict) {
     PyObject** dict = _PyObject_GetDictPtr(owner.get());
     return dict == nullptr ? nullptr : *dict;
@@ -135,6 +187,8 @@ const char* part_name(Source::Part part) {
       return "__kwdefaults__";
     case Source::Part::kInstanceDict:
       return "__dict__";
+    case Source::Part::kDequeLimit:
+      return "maxlen";
   }
   NUMLIFT_UNREACHABLE();
 }
@@ -259,14 +313,19 @@ BorrowedRef Source::read_from(BorrowedRef owner, const CallInputs& inputs) const
                    ? PyTuple_GET_ITEM(owner.get(), index)
                    : nullptr;
       }
-      if (PyList_CheckExact(owner.get())) {
+      if (PyList_Check(owner.get())) {
         return index >= 0 && index < PyList_GET_SIZE(owner.get())
                    ? PyList_GET_ITEM(owner.get(), index)
                    : nullptr;
       }
-      return {};
+      return is_deque(owner) ? deque_item(owner, index) : BorrowedRef();
     case Kind::kDictItem:
-      return PyDict_CheckExact(owner.get()) ? dict_get(owner, object) : BorrowedRef();
+      if (PyAnySet_CheckExact(owner.get())) {
+        const int found = PySet_Contains(owner.get(), object.get());
+        if (found < 0) PyErr_Clear();
+        return found == 1 ? BorrowedRef(object) : BorrowedRef();
+      }
+      return PyDict_Check(owner.get()) ? dict_get(owner, object) : BorrowedRef();
     case Kind::kConstant:
       return object;
     case Kind::kHandledException: {

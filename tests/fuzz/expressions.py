@@ -3,6 +3,7 @@
 x, X    1-D and 2-D arrays of floats or complex numbers; k, K of integers; m a 1-D array of bools
 i       an int that is a valid index for sure (unless the arrays are empty)
 n       any small int;  u  an int of any size;  s  a number of any class;  b  a bool
+L, A    lists of numbers and of arrays that loops change (in every third program)
 
 All arrays have sides of one length (most of the time), so that most programs run to their end.
 """
@@ -29,6 +30,7 @@ class Expressions:
         self.is_helper = False
         self.float_dtype = self.rng.choice(("float64",) * 6 + ("float32",) * 2 + ("complex128",))
         self.int_dtype = self.rng.choice(("int64",) * 5 + ("int32",))
+        self.has_lists = seed % 3 == 1
         self.is_risky = self.rng.random() < 0.3  # indices out of range, divisions by zero, unset names
 
     # ---- small choices
@@ -153,6 +155,8 @@ class Expressions:
         options = [(1, lambda: self.rng.choice(FLOATS)), (4, self.element), (1, lambda: self.int(1))]
         if self.name("s"):
             options.append((4, lambda: self.name("s")))
+        if self.name("L"):
+            options.append((2, self.list_item))
         if depth > 0:
             n = lambda: self.number(depth - 1)  # noqa: E731
             options += [
@@ -182,6 +186,16 @@ class Expressions:
             if self.helpers and not self.is_helper:
                 options.append((0.7, self.call))
         return self.pick(*options)
+
+    def list_item(self):
+        L = self.name("L")
+        return self.pick(
+            (2, lambda: f"{L}[-1]"),
+            (1, lambda: f"{L}[0]"),
+            (1, lambda: f"{L}[{self.small_int()} % len({L})]"),
+            (0.5, lambda: f"{L}[{self.index()}]"),
+            (1, lambda: f"len({L})"),
+        )
 
     def divisor(self):
         if self.is_risky and self.chance(0.4):

@@ -10,7 +10,7 @@ class Generator(Expressions):
     def declare(self, kind, prefix=None, fixed=False):
         prefix = (
             prefix
-            or {"x": "v", "X": "M", "k": "w", "n": "n", "u": "u", "s": "s", "b": "b", "i": "i", "m": "m", "T": "t"}[
+            or {"x": "v", "X": "M", "k": "w", "n": "n", "u": "u", "s": "s", "b": "b", "i": "i", "m": "m", "T": "t", "L": "l", "A": "a"}[
                 kind
             ]
         )
@@ -154,6 +154,31 @@ class Generator(Expressions):
             options.append((0.5, lambda: [f"np.{self.rng.choice(('add', 'maximum'))}.at({x}, {k}, {self.number(0)})"]))
         options.append((0.4, lambda: self.assign("k", f"np.flatnonzero({mask})")))
         return self.pick(*options)
+
+    def list_change(self):
+        L, A = self.name("L", writable=True), self.name("A", writable=True)
+        options = []
+        if L:
+            options += [
+                (5, lambda: [f"{L}.append({self.number(1)})"]),
+                (1, lambda: [f"{L}.append({self.int(1)})"]),
+                (1, lambda: [f"{L}.append(float({self.small_int()}))"]),
+                (0.7, lambda: [f"if {L}:", [f"{self.target('s')} = {L}.pop()"]]),
+                (1, lambda: [f"{L}[{self.rng.choice(('0', '-1', f'{self.small_int()} % len({L})'))}] = {self.number(1)}"]),
+                (0.5, lambda: self.assign("x", f"np.array({L})")),
+                (0.7, lambda: [f"{self.target('L')} = [{self.number(1)} for {self.fresh('q')} in range({self.small_int()})]"]),
+                (0.4, lambda: [f"{self.target('L')} = [{self.rng.choice(FLOATS)}] * {self.rng.choice(('3', '20'))}"]),
+                (0.4, lambda: [f"{L} = []"]),
+            ]
+        if A:
+            options += [
+                (2, lambda: [f"{A}.append({self.vector(1)})"]),
+                (1, lambda: [f"{A}.append({self.name('x') or 'np.ones(2)'})"]),
+                (0.5, lambda: [f"if {A}:", [f"{self.target('x')} = {A}[-1]"]]),
+                (0.5, lambda: [f"if {A}:", [f"{self.target('x')} = np.array({A})[0]"]]),
+                (0.3, lambda: [f"if {A}:", [f"{A}[-1][0] += {self.number(0)}"]]),
+            ]
+        return self.pick(*options) if options else ["pass"]
 
     def tuple_state(self):
         t = self.name("T", writable=True)
@@ -303,6 +328,7 @@ class Generator(Expressions):
             (0.7, self.swap),
             (1, self.masked),
             (1 if self.names("T") else 0, self.tuple_state),
+            (3 if self.names("LA") else 0, self.list_change),
             (4, self.scalar),
             (0.8 if self.loops else 0.1, self.leave),
         ]
@@ -338,6 +364,11 @@ class Generator(Expressions):
         ):
             if self.chance(0.5 if kind == "s" else 0.25):
                 lines.append(f"{self.declare(kind)} = {self.rng.choice(texts)}")
+        if self.has_lists:
+            first = self.rng.choice(("", "", "0.0", "1", "0.5, 1.5", f"{self.element()}"))
+            lines.append(f"{self.declare('L')} = [{first}]")
+            if self.chance(0.3):
+                lines.append(f"{self.declare('A')} = []")
         x = self.name("x")
         if x and self.chance(0.2):
             lines.append(f"{self.declare('T')} = (0.0, {x} + 1)")

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "numlift/codegen/cuda.h"
 #include "numlift/codegen/program.h"
 #include "numlift/graph/graph.h"
 #include "numlift/support/result.h"
@@ -25,12 +26,14 @@ std::unique_ptr<NativeCode> emit_native(const Program& program, bool keep_ir,
 
 struct CompiledProgram {
   Program program;
-  std::unique_ptr<NativeCode> code;
-  std::string nests_text, ir_text;  // filled when the output_code log or a dump is on
+  std::unique_ptr<NativeCode> code;     // null: for the device
+  std::unique_ptr<CudaProgram> device;  // null: for the host
+  std::string nests_text, ir_text;      // filled when the output_code log or a dump is on
   double schedule_ms = 0, emit_ms = 0;
 };
+enum class Target : uint8_t { kHost, kCuda };
 // Passes, schedule, code; logs output_code and dumps stages when these are on.
-std::unique_ptr<CompiledProgram> compile_graph(Graph graph);
+std::unique_ptr<CompiledProgram> compile_graph(Graph graph, Target target = Target::kHost);
 
 // Loads LLVM's target and the OpenMP run time; called once, before the first compilation.
 void initialize_native();

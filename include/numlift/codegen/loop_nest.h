@@ -4,7 +4,7 @@
 // below the place of its definition, except a reduction's result, which is defined right after the
 // loop that carries the reduction. All arithmetic is written out: a value's dtype is the loop dtype
 // of its op, casts are values of their own. Iterations of a loop may run in any order and at the
-// same time unless the loop is a reduction loop (its reductions combine them).
+// same time unless the loop is a reduction loop (its reductions combine them) or runs in order.
 #pragma once
 
 #include <cstdint>
@@ -82,7 +82,8 @@ struct Loop {
   bool parallel = false;  // worth running on several threads (root loops only)
   bool vector = false;  // iterations are the lanes of vectors; at most one on a path from the root
   bool reduction =
-      false;  // its iterations are combined by a reduction (its own or an outer loop's)
+      false;              // its iterations are combined by a reduction (its own or an outer loop's)
+  bool in_order = false;  // iterations run one after the other: they read what earlier ones store
   std::vector<Item> body;
   std::vector<Reduction> reductions;  // carried by this loop
 };

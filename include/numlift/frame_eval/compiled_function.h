@@ -20,7 +20,7 @@ enum class Backend : uint8_t {
   kLlvm,   // machine code
   kGraph,  // the graph after the passes, node by node with NumPy
   kEager,  // the captured graph likewise
-  kCuda,   // known by name; this version has no code for it
+  kCuda,   // kernels for a CUDA device
   kUsers,  // what a callable of the user's makes of the captured graph
 };
 
@@ -80,6 +80,8 @@ struct EntryInfo {
 };
 // Most recently used first.
 std::vector<EntryInfo> entries_of(BorrowedRef compiled);
+// The kernels of each entry as CUDA C++, most recently used first; "" for what has none.
+std::vector<std::string> cuda_sources_of(BorrowedRef compiled);
 // In how many places the last traced call left the graph; a fall back of the whole call is one.
 int break_count_of(BorrowedRef compiled);
 

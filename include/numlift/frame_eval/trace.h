@@ -48,11 +48,15 @@ struct RecipeNode {
     kFillCell,    // children: the cell, its content
     kFunction,    // `object` is the code; children: globals, then None or: defaults, keyword
                   // defaults, closure, annotations
+    kGrownList,   // of `children`, and the elements of an array (the last child) behind them
     kRelease,     // argument `index` of the call is let go
     kCall,  // `object` called with the children (the last ones by keyword), then next() `index`
             // times, or __setstate__(place)
   };
+  // kGrownList: what the elements become.
+  enum class Items : uint8_t { kPython, kNumpy, kArrays };
   Kind kind = Kind::kConstant;
+  Items items = Items::kPython;
   uint32_t index = 0;
   std::optional<int64_t> place{};  // kCall
   bool read_only = false;  // kOutput: the array's WRITEABLE flag is cleared before it is handed out

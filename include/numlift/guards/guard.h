@@ -45,10 +45,10 @@ struct IsOpaqueArray {};  // exact ndarray that classify_array refuses
 struct IsInt64 {};        // exact int that fits in int64
 struct HasLength {
   int64_t length;
-};  // exact tuple, list or dict of this length
+};  // tuple, list, dict or set of this length, past what a subclass says
 struct HasKeys {
   Ref keys;
-};  // exact dict with just these keys (a tuple), in this order: identical or equal str
+};  // dict with just these keys (a tuple), in this order: identical or equal str
 struct FunctionIs {
   Ref code, defaults, kwdefaults, globals;
   bool any_defaults = false;  // defaults of both kinds are guarded by what they hold

@@ -33,24 +33,25 @@ class Source {
     kClosure,  // content of cell `index` of parent's __closure__; no parent: of the called function
     kCell,     // that cell itself
     kCellContent,  // content of the cell that parent reads
-    kPart,         // what an exact bound method, a function or an instance is made of: Part `index`
+    kPart,         // what a method, a function, an instance or a deque is made of: Part `index`
     kAttribute,    // parent.name, only where reading it runs no user code: a module's dict; an
                    // instance's slot or dict, else its type's attribute as the class holds it (not
-                   // bound); a type's likewise
+                   // bound); a type's likewise; what an exact function is made of
     kTypeAttribute,  // what the type that parent reads holds under `name`: as special methods are
                      // found, past the metaclass
-    kItem,           // parent[index] of an exact tuple or list
-    kDictItem,       // parent[object] of an exact dict
+    kItem,           // parent[index] of a tuple, list or deque, past what a subclass says
+    kDictItem,       // parent[object] of a dict, likewise; `object` where a set has it
     kConstant,       // `object` itself: always there, never guarded
     kHandledException,  // what this thread's innermost running `except` block handles
   };
   // kInstanceDict: of an instance, null where CPython has not made one.
   enum class Part : uint8_t {
     kMethodSelf,
-    kMethodFunction,
+    kMethodFunction,  // of a bound method, a staticmethod, a classmethod
     kDefaults,
     kKeywordDefaults,
-    kInstanceDict
+    kInstanceDict,
+    kDequeLimit  // maxlen of an exact deque; alive until it is read again
   };
   Kind kind = Kind::kConstant;
   SourcePtr parent;

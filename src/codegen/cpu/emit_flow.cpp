@@ -162,7 +162,11 @@ void FlowEmitter::emit(const IfStep& step) {
   region.other = new_block("else");
   region.done = new_block("if.done");
   auto* then = new_block("then");
-  b_.CreateCondBr(load_scalar(step.condition, DType::kBool), then, region.other);
+  // What the user's data decide: where the arms only compute, a select is cheaper than a wrong
+  // guess.
+  llvm::BranchInst* branch =
+      b_.CreateCondBr(load_scalar(step.condition, DType::kBool), then, region.other);
+  branch->setMetadata(llvm::LLVMContext::MD_unpredictable, llvm::MDNode::get(b_.getContext(), {}));
   b_.SetInsertPoint(then);
   open_.push_back(region);
 }

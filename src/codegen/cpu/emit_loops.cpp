@@ -98,11 +98,16 @@ void NestEmitter::emit_scalar_loop(VarId var, llvm::Value* begin, llvm::Value* e
     accumulators.emplace_back(f_, *reduction, dtype, lanes_.count, lanes_.count);
     blocked |= accumulators.back().pairwise();
   }
+  std::vector<Carried> carried = find_carried(var);
+  if (!carried.empty()) load_first(&carried, var, begin);
+  llvm::BasicBlock* before = b_.GetInsertBlock();
   const auto iteration = [&](llvm::Value* index) {
+    begin_carried(&carried, before);
     emit_iteration(var, index);
     for (size_t i = 0; i < reductions.size(); ++i)
       accumulators[i].add(0, contribution(*reductions[i], var), nullptr);
     f_.checks().flush();
+    end_carried(carried);
   };
   llvm::Value* one = b_.getInt64(1);
   for (Accumulator& accumulator : accumulators) {

@@ -14,7 +14,8 @@ NestEmitter::NestEmitter(FunctionEmitter& function, const LoopNest& nest)
       nest_(nest),
       segments_(find_segments(nest)),
       values_(nest.values.size()),
-      vars_(nest.loops.size(), nullptr) {}
+      vars_(nest.loops.size(), nullptr),
+      is_carried_(nest.values.size(), false) {}
 
 NestEmitter::NestEmitter(FunctionEmitter& function, const NestEmitter& outer)
     : f_(function),
@@ -23,6 +24,7 @@ NestEmitter::NestEmitter(FunctionEmitter& function, const NestEmitter& outer)
       segments_(outer.segments_),
       values_(outer.nest_.values.size()),
       vars_(outer.nest_.loops.size(), nullptr),
+      is_carried_(outer.nest_.values.size(), false),
       is_chunk_(true) {}
 
 void NestEmitter::emit_root() {
@@ -55,7 +57,7 @@ void NestEmitter::emit_value(ValueId id) {
       value(id) = emit_op(id);
       break;
     case Value::Kind::kLoad:
-      value(id) = emit_load(v);
+      if (!is_carried_[static_cast<uint32_t>(id)]) value(id) = emit_load(v);
       break;
     case Value::Kind::kConstant:
       value(id) = emit_constant(v.constant);

@@ -60,6 +60,18 @@ class NestEmitter {
   template <class Step>
   void each_vector_of(VarId var, llvm::Value* begin, llvm::Value* end, unsigned lanes, Step step);
   void emit_iteration(VarId var, llvm::Value* index);
+
+  // Loops that run in order: a load of what the iteration before has stored, or loaded, takes it
+  // from a register (emit_carried.cpp).
+  struct Carried {
+    ValueId load = kNoValue;
+    ValueId source = kNoValue;  // its value in the iteration before is what the load gives
+    LaneValue first{}, now{};
+  };
+  std::vector<Carried> find_carried(VarId var) const;
+  void load_first(std::vector<Carried>* carried, VarId var, llvm::Value* begin);
+  void begin_carried(std::vector<Carried>* carried, llvm::BasicBlock* before);
+  void end_carried(const std::vector<Carried>& carried);
   llvm::Value* active_mask(llvm::Value* index, llvm::Value* end, unsigned lanes);
 
   // Streaming stores, for outputs too large to stay in the cache (emit_streaming.cpp).
@@ -100,6 +112,7 @@ class NestEmitter {
   // Of the loop that is being emitted: store index, i1: streams in this run.
   std::vector<std::pair<uint32_t, llvm::Value*>> streamed_;
   std::vector<StreamedSize> streamed_sizes_;  // of all loops in the present root loop
+  std::vector<bool> is_carried_;              // by ValueId
   bool is_chunk_ = false;  // emits a parallel loop's body: results of that loop stay partial
 };
 

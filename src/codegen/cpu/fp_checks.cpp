@@ -108,8 +108,15 @@ Segments find_segments(const LoopNest& nest) {
       if (item.kind != Item::Kind::kValue) continue;
       const Value& value = nest.values[item.index];
       segment_of[item.index] = segment;
-      if (value.kind != Value::Kind::kOp || !(is_float(value.dtype) || is_complex(value.dtype)))
+      if (value.kind != Value::Kind::kOp) continue;
+      // No integer can be made of what is not finite: the cast restarts then.
+      if (value.op == Op::kCast && is_integer(value.dtype)) {
+        const auto operand = static_cast<uint32_t>(value.operands[0]);
+        if (is_float(nest.values[operand].dtype) && segment_of[operand] == segment)
+          covered[operand] = true;
         continue;
+      }
+      if (!(is_float(value.dtype) || is_complex(value.dtype))) continue;
       if (value.fp_checks != 0) carries[item.index] = true;
       for (size_t i = 0; i < value.operands.size(); ++i) {
         const auto operand = static_cast<uint32_t>(value.operands[i]);

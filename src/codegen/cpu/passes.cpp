@@ -19,11 +19,13 @@
 #include <llvm/Transforms/Scalar/LoopPassManager.h>
 #include <llvm/Transforms/Scalar/LoopRotation.h>
 #include <llvm/Transforms/Scalar/LoopUnrollPass.h>
+#include <llvm/Transforms/Scalar/SCCP.h>
 #include <llvm/Transforms/Scalar/SROA.h>
 #include <llvm/Transforms/Scalar/SimplifyCFG.h>
 #include <llvm/Transforms/Utils/Mem2Reg.h>
 #include <llvm/Transforms/Vectorize/LoopVectorize.h>
 
+#include "forward_stores.h"
 #include "orc.h"
 
 namespace numlift::codegen::cpu {
@@ -39,10 +41,18 @@ llvm::FunctionPassManager usual_passes() {
   return passes;
 }
 
+// Branches of the user's that say they cannot be predicted (FlowEmitter) become selects.
+llvm::SimplifyCFGPass simplify_branches() {
+  return llvm::SimplifyCFGPass(llvm::SimplifyCFGOptions().speculateUnpredictables(true));
+}
+
 llvm::FunctionPassManager loop_passes() {
   llvm::FunctionPassManager passes;
   passes.addPass(llvm::SROAPass(llvm::SROAOptions::ModifyCFG));
   passes.addPass(llvm::EarlyCSEPass(/*UseMemorySSA=*/true));
+  // What state can be: checks of values that a mask has made small are gone before branches are
+  // weighed.
+  passes.addPass(llvm::SCCPPass());
   passes.addPass(llvm::SimplifyCFGPass());
   passes.addPass(llvm::InstCombinePass());
   {
@@ -52,7 +62,7 @@ llvm::FunctionPassManager loop_passes() {
     passes.addPass(llvm::createFunctionToLoopPassAdaptor(std::move(loops), /*UseMemorySSA=*/true));
   }
   passes.addPass(llvm::GVNPass());
-  passes.addPass(llvm::SimplifyCFGPass());
+  passes.addPass(simplify_branches());
   passes.addPass(llvm::InstCombinePass());
   {
     llvm::LoopPassManager loops;
@@ -62,9 +72,10 @@ llvm::FunctionPassManager loop_passes() {
     passes.addPass(llvm::createFunctionToLoopPassAdaptor(std::move(loops), /*UseMemorySSA=*/true));
   }
   passes.addPass(llvm::LoopVectorizePass());
+  passes.addPass(ForwardStoresPass());
   passes.addPass(llvm::LoopUnrollPass());
   passes.addPass(llvm::InstCombinePass());
-  passes.addPass(llvm::SimplifyCFGPass());
+  passes.addPass(simplify_branches());
   return passes;
 }
 

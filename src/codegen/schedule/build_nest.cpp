@@ -80,6 +80,7 @@ class NestBuilder {
         const Task& first = task_of(tree.members[0]);
         const VarId var = open_loop(first.extents[tree.members[0].axis], false);
         for (const LoopTree::Member& member : tree.members) bind(member.task, member.axis, var);
+        if (tree.in_order) run_in_order(tree, var);
         for (const LoopTree& child : tree.children) emit(child);
         close_loop();
         return;
@@ -98,6 +99,13 @@ class NestBuilder {
         break;
     }
     NUMLIFT_CHECK(false, "an opaque task in a nest");
+  }
+
+  void run_in_order(const LoopTree& tree, VarId var) {
+    loop_of(var).in_order = true;
+    depth_in_order_ = depth_of_loop_[static_cast<size_t>(var)];
+    for (const LoopTree::Member& member : tree.members)
+      stored_in_order_.push_back(task_of(member).store_footprint.buffer);
   }
 
   void emit_reductions(const LoopTree& tree) {
@@ -246,6 +254,11 @@ class NestBuilder {
     if (value.kind == Value::Kind::kIndex) {
       depth = std::max(depth, depth_of_loop_[static_cast<size_t>(value.var)]);
     }
+    // The element may be another one's in the next iteration.
+    if (value.kind == Value::Kind::kLoad &&
+        std::find(stored_in_order_.begin(), stored_in_order_.end(), value.access.buffer) !=
+            stored_in_order_.end())
+      depth = std::max(depth, depth_in_order_);
     return depth;
   }
 
@@ -313,6 +326,8 @@ class NestBuilder {
   std::vector<size_t> depth_of_value_, depth_of_loop_;
   std::unordered_map<uint32_t, std::vector<VarId>> vars_;  // by task, by axis
   std::unordered_multimap<size_t, Known> known_;
+  std::vector<BufferId> stored_in_order_;  // in the loop of the nest that runs in order
+  size_t depth_in_order_ = 0;
 };
 
 }  // namespace

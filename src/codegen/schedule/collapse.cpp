@@ -41,7 +41,7 @@ class Collapser {
   bool can_merge(VarId outer, VarId inner) {
     const Loop& a = loop(outer);
     const Loop& b = loop(inner);
-    if (a.reduction != b.reduction) return false;
+    if (a.reduction != b.reduction || a.in_order || b.in_order) return false;
     // A reduction is carried by the outermost of its loops and runs over both of these or neither.
     if (!b.reductions.empty()) return false;
     for (const Loop& carrier : nest_.loops) {

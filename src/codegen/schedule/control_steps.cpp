@@ -10,6 +10,9 @@ namespace {
 
 // Up to this many simple operations (while tracing) a nest gains nothing from several threads, and
 // a call of it would cost.
+// Nests with loops that stand inline in one program: LLVM takes more than linear time for one long
+// function.
+constexpr int kMostInlineLoops = 100;
 constexpr int64_t kMostInlineWork = 16'384;
 
 BufferId buffer_of(const Plan& plan, NodeId id) {
@@ -115,7 +118,9 @@ Step make_control_step(const Plan& plan, NodeId id) {
   switch (node.op) {
     case Op::kLoop: {
       const auto& attr = attr_of<RegionAttr>(node);
-      return LoopStep{id, attr.counter, attr.trips, false};
+      auto trips = attr.trips;
+      if (plan.runs_once[index_of(id)]) trips = SizeExpr::min(*trips, 1);
+      return LoopStep{id, attr.counter, std::move(trips), false};
     }
     case Op::kIf:
       return IfStep{id, buffer_of(plan, node.operands[0])};
@@ -140,9 +145,10 @@ Step make_control_step(const Plan& plan, NodeId id) {
   NUMLIFT_CHECK(false, "%{} is no control flow", index_of(id));
 }
 
-bool make_inline(const Plan& plan, NodeId loop_around, LoopNest* nest) {
+bool make_inline(const Plan& plan, NodeId loop_around, int inline_loops, LoopNest* nest) {
   if (!plan.regions.any()) return false;
   if (nest->loops.empty()) return true;
+  if (inline_loops >= kMostInlineLoops) return false;
   for (const Store& store : nest->stores) {
     const Buffer& buffer = plan.buffers[static_cast<size_t>(store.access.buffer)];
     if (buffer.kind == Buffer::Kind::kPrivate &&

@@ -9,7 +9,7 @@ Step make_control_step(const Plan& plan, NodeId id);
 
 // Whether a nest of a program with control flow is emitted into `program` itself; clears its
 // parallel loops then.
-bool make_inline(const Plan& plan, NodeId loop_around, LoopNest* nest);
+bool make_inline(const Plan& plan, NodeId loop_around, int inline_loops, LoopNest* nest);
 
 // Which loops ask the host whether to go on: those around other loops, and the outermost.
 void mark_polls(Program* program);

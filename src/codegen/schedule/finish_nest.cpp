@@ -115,7 +115,8 @@ class Finisher {
   void choose_vector(VarId var) {
     // A scratch of one element serves one iteration at a time.
     const bool is_innermost = !has_loops(loop(var));
-    if (is_innermost && raw_.holds_private[static_cast<size_t>(var)]) return;
+    if (is_innermost && (loop(var).in_order || raw_.holds_private[static_cast<size_t>(var)]))
+      return;
     if (is_innermost || is_better_than_inner(var)) {
       loop(var).vector = true;
       return;
@@ -127,14 +128,17 @@ class Finisher {
 
   bool is_better_than_inner(VarId var) {
     const Loop& at = loop(var);
-    if (at.reduction || is_short(at) || raw_.holds_private[static_cast<size_t>(var)]) return false;
+    if (at.reduction || at.in_order || is_short(at) || raw_.holds_private[static_cast<size_t>(var)])
+      return false;
     Innermost inner;
     if (!add_innermost(at, &inner)) return false;
-    return inner.longest <= kShortLoop || scattered_accesses(at.body, var) < inner.scattered;
+    return inner.in_order || inner.longest <= kShortLoop ||
+           scattered_accesses(at.body, var) < inner.scattered;
   }
   struct Innermost {
     int scattered = 0;  // accesses that do not walk along memory
     int64_t longest = 0;
+    bool in_order = false;
   };
   // False: between here and there are loops that could be vectors themselves.
   bool add_innermost(const Loop& at, Innermost* found) {
@@ -145,6 +149,7 @@ class Finisher {
         if (!inner.reduction || !add_innermost(inner, found)) return false;
         continue;
       }
+      found->in_order = found->in_order || inner.in_order;
       found->scattered += scattered_accesses(inner.body, VarId{item.index});
       found->longest =
           std::max(found->longest, plan_.hint(inner.extent, std::numeric_limits<int64_t>::max()));

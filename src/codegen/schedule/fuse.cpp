@@ -124,6 +124,19 @@ class Fuser {
     return groups;
   }
 
+  // All tasks of a loop that runs in order inside the first of their loops.
+  LoopTree fuse_in_order(const std::vector<TaskId>& ids) const {
+    Group outer(LoopTree::Kind::kLoop), inner(LoopTree::Kind::kLoop);
+    for (TaskId id : ids) {
+      outer.add(task_of(id), id, task_of(id).order[0]);
+      inner.add(task_of(id), id, task_of(id).order[1]);
+    }
+    inner.tree.in_order = true;
+    for (Group& child : fuse_level(ids, 2)) inner.tree.children.push_back(std::move(child.tree));
+    outer.tree.children.push_back(std::move(inner.tree));
+    return std::move(outer.tree);
+  }
+
   // Appends each task of rank 0 to the step that it must follow; all others are steps.
   std::vector<StepTrees> make_steps(std::vector<Group> groups) const {
     std::vector<StepTrees> steps;
@@ -232,6 +245,8 @@ class Fuser {
 std::vector<StepTrees> fuse_tasks(const Plan& plan, const std::vector<Task>& tasks,
                                   const std::vector<TaskId>& ids) {
   const Fuser fuser(plan, tasks);
+  if (!ids.empty() && tasks[static_cast<size_t>(ids[0])].in_order)
+    return {{fuser.fuse_in_order(ids)}};
   return fuser.make_steps(fuser.fuse_level(ids, 0));
 }
 

@@ -22,6 +22,7 @@ struct LoopTree {
   Kind kind = Kind::kLeaf;
   std::vector<Member> members;
   std::vector<LoopTree> children;  // kLoop
+  bool in_order = false;           // kLoop: one iteration after the other
 };
 
 // The trees of one step. Several: what follows the first has rank 0. In a graph with control flow

@@ -30,7 +30,7 @@ class TaskMaker {
       task_.result = compute(task_.node, domain);
       store_to(*plan_.of(task_.node).place, domain);
     }
-    choose_order();
+    choose_order(plan_, &task_);
     return std::move(task_);
   }
 
@@ -297,27 +297,6 @@ class TaskMaker {
     return ValueId{static_cast<uint32_t>(task_.values.size() - 1)};
   }
 
-  // Axes by the bytes that one step moves in all accesses together, the longest step outermost: the
-  // innermost loop then walks along the memory. Stores count twice.
-  void choose_order() {
-    std::vector<double> step(task_.extents.size(), 0);
-    auto count = [&](const Access& access, double weight) {
-      for (const auto& [axis, stride] : access.strides) {
-        step[static_cast<size_t>(axis)] +=
-            weight * std::abs(static_cast<double>(plan_.hint(stride)));
-      }
-    };
-    if (task_.store_access) count(*task_.store_access, 2);
-    for (const TaskLoad& load : task_.loads) {
-      count(task_.values[static_cast<size_t>(load.value)].access, 1);
-    }
-    task_.order.resize(task_.extents.size());
-    std::iota(task_.order.begin(), task_.order.end(), 0u);
-    auto by_step = [&](uint32_t a, uint32_t b) { return step[a] > step[b]; };
-    std::stable_sort(task_.order.begin(), task_.order.begin() + task_.kept, by_step);
-    std::stable_sort(task_.order.begin() + task_.kept, task_.order.end(), by_step);
-  }
-
   const Plan& plan_;
   const Node& node_;
   Task task_;
@@ -348,6 +327,26 @@ Task make_opaque_task(const Plan& plan, NodeId id) {
 }
 
 }  // namespace
+
+// Axes by the bytes that one step moves in all accesses together, the longest step outermost: the
+// innermost loop then walks along the memory. Stores count twice.
+void choose_order(const Plan& plan, Task* task) {
+  std::vector<double> step(task->extents.size(), 0);
+  const auto count = [&](const Access& access, double weight) {
+    for (const auto& [axis, stride] : access.strides) {
+      step[static_cast<size_t>(axis)] += weight * std::abs(static_cast<double>(plan.hint(stride)));
+    }
+  };
+  if (task->store_access) count(*task->store_access, 2);
+  for (const TaskLoad& load : task->loads) {
+    count(task->values[static_cast<size_t>(load.value)].access, 1);
+  }
+  task->order.resize(task->extents.size());
+  std::iota(task->order.begin(), task->order.end(), 0u);
+  const auto by_step = [&](uint32_t a, uint32_t b) { return step[a] > step[b]; };
+  std::stable_sort(task->order.begin(), task->order.begin() + task->kept, by_step);
+  std::stable_sort(task->order.begin() + task->kept, task->order.end(), by_step);
+}
 
 Task make_task(const Plan& plan, NodeId id) {
   const Op op = plan.graph.node(id).op;

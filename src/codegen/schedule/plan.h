@@ -30,6 +30,8 @@ struct Plan {
   std::vector<NodeId> roots;    // by NodeId: Graph::buffer_of, which walks, for all nodes at once
   std::vector<Buffer> buffers;
   Regions regions;
+  // By node: loops that are axes of the tasks inside; they run once, or never (loop_axes.h).
+  std::vector<bool> runs_once;
 
   NodeId root_of(NodeId id) const { return roots[index_of(id)]; }
   const NodePlan& of(NodeId id) const { return nodes[index_of(id)]; }

@@ -74,6 +74,7 @@ class NestPrinter {
     if (loop.parallel) flags += "parallel ";
     if (loop.vector) flags += "vector ";
     if (loop.reduction) flags += "reduction ";
+    if (loop.in_order) flags += "in order ";
     line(depth, fmt::format("{}for i{} in {}:", flags, id, loop.extent.text()), 0);
     print(loop.body, depth + 1);
     for (const Reduction& reduction : loop.reductions) {

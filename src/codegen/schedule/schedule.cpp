@@ -2,6 +2,7 @@
 //
 //   make_plan      which nodes get memory; where each node can be read
 //   make_task      one task a buffer to fill or store to carry out, all else inlined
+//   loop_axes      captured loops that are one more axis of their tasks
 //   fuse_tasks     tasks that share loops, of each stretch between control flow
 //   build_nest     their scalar code in one loop nest
 //   buffers        temporaries that vanish, are private to an iteration, or share slots
@@ -15,12 +16,33 @@
 #include "schedule/buffers.h"
 #include "schedule/control_steps.h"
 #include "schedule/hints.h"
+#include "schedule/loop_axes.h"
 #include "schedule/outputs.h"
 #include "schedule/step_regions.h"
 #include "schedule/verify_nest.h"
 
 namespace numlift::codegen {
 namespace {
+
+// An axis is known to be empty.
+bool stores_nothing(const Task& task) {
+  return std::any_of(task.extents.begin(), task.extents.begin() + task.kept, is_zero);
+}
+
+// What the elements would be made of may still tell of a condition; false: it cannot. Where the
+// elements would lie means nothing then, and may be all one place.
+bool keep_conditions(const Plan& plan, Task* task) {
+  if (std::all_of(task->values.begin(), task->values.end(),
+                  [](const Value& value) { return value.fp_checks == 0; }))
+    return false;
+  Access& access = *task->store_access;
+  access.strides.clear();
+  for (uint32_t axis = 0; axis < task->kept; ++axis) {
+    access.strides.emplace_back(VarId{axis},
+                                item_size(plan.buffers[static_cast<size_t>(access.buffer)].dtype));
+  }
+  return true;
+}
 
 std::vector<Task> make_tasks(const Plan& plan) {
   std::vector<Task> tasks;
@@ -29,10 +51,8 @@ std::vector<Task> make_tasks(const Plan& plan) {
     const bool is_effect = op == Op::kStore || op == Op::kExtern;
     if (!plan.nodes[i].needed || !(plan.nodes[i].own_buffer || is_effect)) continue;
     Task task = make_task(plan, NodeId{static_cast<uint32_t>(i)});
-    // No element to store: an axis is known to be empty.
-    const bool is_empty =
-        std::any_of(task.extents.begin(), task.extents.begin() + task.kept, is_zero);
-    if (!is_empty) tasks.push_back(std::move(task));
+    if (stores_nothing(task) && !keep_conditions(plan, &task)) continue;
+    tasks.push_back(std::move(task));
   }
   return tasks;
 }
@@ -152,12 +172,14 @@ std::vector<NodeId> loops_around(const Plan& plan, const std::vector<RawStep>& s
   return loops;
 }
 
+// `inline_loops`: how many of the steps before are inline and have loops.
 Step finish_step(const Plan& plan, const std::vector<Task>& tasks, NodeId loop_around,
-                 RawStep raw) {
+                 int* inline_loops, RawStep raw) {
   if (const NodeId* control = std::get_if<NodeId>(&raw)) return make_control_step(plan, *control);
   if (RawNest* nest = std::get_if<RawNest>(&raw)) {
     NestStep step{finish_nest(plan, std::move(*nest))};
-    step.is_inline = make_inline(plan, loop_around, &step.nest);
+    step.is_inline = make_inline(plan, loop_around, *inline_loops, &step.nest);
+    if (step.is_inline && !step.nest.loops.empty()) ++*inline_loops;
     return step;
   }
   const Task& task = tasks[static_cast<size_t>(std::get<TaskId>(raw))];
@@ -221,7 +243,8 @@ void find_restarts(Program* program) {
 
 Program schedule(Graph graph) {
   Plan plan = make_plan(std::move(graph));
-  const std::vector<Task> tasks = make_tasks(plan);
+  std::vector<Task> tasks = make_tasks(plan);
+  make_axes_of_loops(&plan, &tasks);
   std::vector<FusedStep> fused;
   std::vector<RawStep> raw_steps = make_raw_steps(plan, tasks, &fused);
   if (log_enabled(LogChannel::perf_hints)) {
@@ -233,8 +256,10 @@ Program schedule(Graph graph) {
   make_private(&plan, tasks, loops, &raw_steps);
 
   Program program;
+  int inline_loops = 0;
   for (size_t i = 0; i < raw_steps.size(); ++i) {
-    program.steps.push_back(finish_step(plan, tasks, loops[i], std::move(raw_steps[i])));
+    program.steps.push_back(
+        finish_step(plan, tasks, loops[i], &inline_loops, std::move(raw_steps[i])));
     const Step& step = program.steps.back();
     if (std::holds_alternative<NestStep>(step) || std::holds_alternative<NumpyLoopStep>(step))
       ++program.kernel_count;

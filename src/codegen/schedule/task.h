@@ -42,6 +42,8 @@ struct Task {
   std::vector<SizeExpr> extents;  // kept axes, then the reduction's
   uint32_t kept = 0;              // number of kept axes
   std::vector<uint32_t> order;    // loop order, outermost first: the kept axes, then the others
+  // A kept axis whose iterations must run one after the other, inside the first in `order`.
+  std::optional<uint32_t> in_order;
   std::vector<Value> values;
   std::vector<TaskLoad> loads;
   ValueId result = kNoValue;  // value to store; of a reduction: kNoValue
@@ -55,6 +57,8 @@ struct Task {
 
 // `id` has a buffer of its own, or is a Store, a NumpyLoop or an Extern.
 Task make_task(const Plan& plan, NodeId id);
+// Sets the task's loop order: the innermost loop walks along memory.
+void choose_order(const Plan& plan, Task* task);
 
 // ---- dependences ----
 

@@ -112,6 +112,8 @@ class Verifier {
     is_seen_[id] = true;
     if (loop.vector && in_vector) fail("i{} is a vector loop inside another", id);
     if (loop.parallel && !is_root) fail("i{} is parallel but no root loop", id);
+    if (loop.in_order && (loop.parallel || loop.vector || loop.reduction))
+      fail("i{} runs in order and not in order", id);
     if (!loop.reductions.empty() && !loop.reduction) fail("i{} carries an unmarked reduction", id);
     is_open_[id] = true;
     for (const Reduction& reduction : loop.reductions) {

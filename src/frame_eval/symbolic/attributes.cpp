@@ -5,16 +5,21 @@
 #include "numlift/py/py_error.h"
 #include "symbolic/builtins.h"
 #include "symbolic/calls.h"
+#include "symbolic/container_classes.h"
 #include "symbolic/containers.h"
 #include "symbolic/enums.h"
 #include "symbolic/library_objects.h"
+#include "symbolic/made_classes.h"
 #include "symbolic/exceptions.h"
+#include "symbolic/functions.h"
 #include "symbolic/generators.h"
 #include "symbolic/instance_dict.h"
 #include "symbolic/instances.h"
 #include "symbolic/named_tuples.h"
 #include "symbolic/numpy_calls.h"
 #include "symbolic/operators.h"
+#include "symbolic/outside_containers.h"
+#include "symbolic/polyfills.h"
 #include "symbolic/pure.h"
 #include "symbolic/random_calls.h"
 #include "symbolic/special_methods.h"
@@ -72,6 +77,16 @@ void guard_absent(Interpreter& interpreter, const Sym& owner, BorrowedRef name) 
               fmt::format("'{}' has no attribute '{}'", type_name(owner), utf8_text(name)));
 }
 
+[[noreturn]] void no_function_attribute(Interpreter& interpreter, const Sym& owner,
+                                        BorrowedRef name) {
+  const std::string message =
+      fmt::format("'function' object has no attribute '{}'", utf8_text(name));
+  auto exception = std::make_shared<ExceptionValue>(Ref::create(PyExc_AttributeError),
+                                                    make_tuple({interpreter.text(message)}));
+  exception->members = {{"name", interpreter.object(name)}, {"obj", owner}};
+  throw Raised{std::move(exception), true, true, message};
+}
+
 // Numbers in these modules are constants of nature; elsewhere a module's numbers are run-time
 // inputs.
 bool has_constant_numbers(BorrowedRef module) {
@@ -119,7 +134,7 @@ Sym class_attribute(Interpreter& interpreter, const Sym& owner, BorrowedRef name
   }
   if (const Sym changed = interpreter.changed_class_attribute(object_of(owner), name)) {
     real_object(interpreter, owner, "an attribute of it is read");
-    return changed;
+    return bind_attribute(interpreter, changed, nullptr, owner);
   }
   PyObject* raw = _PyType_Lookup(type, name);
   if (raw != nullptr && (Py_TYPE(raw) == &PyClassMethodDescr_Type ||
@@ -131,6 +146,10 @@ Sym class_attribute(Interpreter& interpreter, const Sym& owner, BorrowedRef name
     if (meta != nullptr || metatype->tp_getattro != PyType_Type.tp_getattro)
       unsupported_attribute(owner, name);
     no_attribute(interpreter, owner, name);
+  }
+  if (as_made_class(owner)) {
+    return bind_attribute(interpreter, class_member(interpreter, object_of(owner), name), nullptr,
+                          owner);
   }
   Sym value =
       interpreter.tracer.outside(Ref::create(raw), Source::attribute(source_of(owner), name));
@@ -149,23 +168,14 @@ Sym find_instance_attribute(Interpreter& interpreter, const Sym& owner, Borrowed
   }
   // One that can only be set does not hide the instance's own attribute.
   if (raw && is_data_descriptor(raw) && !is_slot && raw.type()->tp_descr_get != nullptr) {
-    if (PyFunction_Check(object.get())) {
-      // Asking for them may run code of the user's, before the changes that the trace has recorded.
-      if (utf8_text(name) == "__annotations__") unsupported_attribute(owner, name);
-      Ref value = must(PyObject_GetAttr(object, name));
-      if (PyUnicode_CheckExact(value.get()) || value.get() == Py_None) {
-        real_object(interpreter, owner, "an attribute of a function");
-        return interpreter.tracer.constant(std::move(value));
-      }
-      unsupported_attribute(owner, name);
-    }
+    if (PyFunction_Check(object.get())) return outside_function_part(interpreter, owner, name);
     // The class is fixed by the guard on the instance's type.
     return bind_attribute(interpreter, class_member(interpreter, as_object(type), name), owner,
                           interpreter.object(as_object(type)));
   }
   if (Sym own = own_attribute(interpreter, owner, name)) return own;
   if (const Sym changed = interpreter.changed_class_attribute(as_object(type), name))
-    return changed;
+    return bind_attribute(interpreter, changed, owner, interpreter.object(as_object(type)));
   if (!raw || is_slot) return nullptr;
   // Of an object from outside the source reads the object first, then the class: it guards both.
   const Sym of_class =
@@ -226,6 +236,13 @@ bool is_number_info(BorrowedRef object) {
   return module && utf8_text(module).starts_with("numpy");
 }
 
+// Methods that put something in do not look at what is there.
+Sym deque_attribute(Interpreter& interpreter, const Sym& owner, BorrowedRef name) {
+  if (has_library_method(find_polyfill("collections.deque"), utf8_text(name)))
+    return built_in_method(owner, name);
+  return library_attribute(interpreter, opened_deque(interpreter, owner), name);
+}
+
 Sym object_attribute(Interpreter& interpreter, const Sym& owner, BorrowedRef name) {
   BorrowedRef object = object_of(owner);
   if (PyModule_CheckExact(object.get())) return module_attribute(interpreter, owner, name);
@@ -243,6 +260,11 @@ Sym object_attribute(Interpreter& interpreter, const Sym& owner, BorrowedRef nam
     type_of(interpreter, owner);
     return built_in_method(owner, name);
   }
+  if (is_outside_set(owner) && has_outside_set_method(utf8_text(name))) {
+    type_of(interpreter, owner);
+    return built_in_method(owner, name);
+  }
+  if (is_outside_deque(owner)) return deque_attribute(interpreter, owner, name);
   if (is_pure(object) || is_immutable_constant(owner))
     return constant_attribute(interpreter, owner, name);
   return instance_attribute(interpreter, owner, name);
@@ -264,6 +286,12 @@ Sym generic_attribute(Interpreter& interpreter, const Sym& owner, BorrowedRef na
 
 Sym class_member(Interpreter& interpreter, BorrowedRef cls, BorrowedRef name) {
   if (const Sym changed = interpreter.changed_class_attribute(cls, name)) return changed;
+  // Of a class made in the frame: what the first of its bases from outside has.
+  if (const BorrowedRef base = outside_base(interpreter.tracer, cls)) {
+    if (const Ref own = own_of_stand_in(interpreter.tracer, cls, name))
+      return interpreter.object(own);
+    return class_member(interpreter, base, name);
+  }
   PyObject* raw = _PyType_Lookup(reinterpret_cast<PyTypeObject*>(cls.get()), name);
   auto source = Source::type_attribute(Source::constant(cls), name);
   if (raw == nullptr) {
@@ -278,8 +306,19 @@ Sym type_attribute(Interpreter& interpreter, const Sym& owner, BorrowedRef name)
   return class_member(interpreter, type, name);
 }
 
+// Which object wraps the function does not matter.
+Sym wrapped_function(Interpreter& interpreter, const Sym& method) {
+  type_of(interpreter, method);
+  const Ref function = must(PyObject_GetAttrString(object_of(method).get(), "__func__"));
+  return interpreter.tracer.outside(function,
+                                    Source::part(source_of(method), Source::Part::kMethodFunction));
+}
+
 Sym bind_attribute(Interpreter& interpreter, const Sym& raw, const Sym& instance,
                    const Sym& owner_class) {
+  if (as_descriptor(raw)) return read_descriptor(interpreter, raw, instance, owner_class);
+  if (raw->kind == SymKind::kFunction && instance)
+    return std::make_shared<MethodValue>(instance, raw, Ref());
   if (raw->kind != SymKind::kObject) return raw;
   BorrowedRef object = object_of(raw);
   PyTypeObject* type = object.type();
@@ -289,9 +328,7 @@ Sym bind_attribute(Interpreter& interpreter, const Sym& raw, const Sym& instance
     return std::make_shared<MethodValue>(instance, raw, Ref());
   }
   if (type == &PyStaticMethod_Type || type == &PyClassMethod_Type) {
-    real_object(interpreter, raw, "a method is called");
-    Ref function = must(PyObject_GetAttrString(object.get(), "__func__"));
-    auto inner = interpreter.tracer.outside(function, Source::constant(function));
+    const Sym inner = wrapped_function(interpreter, raw);
     if (type == &PyStaticMethod_Type) return inner;
     return std::make_shared<MethodValue>(owner_class, inner, Ref());
   }
@@ -308,6 +345,12 @@ Sym bind_attribute(Interpreter& interpreter, const Sym& raw, const Sym& instance
       (type == &PyMethodDescr_Type || type == &PyWrapperDescr_Type)) {
     Ref method = must(PyObject_GetAttrString(object.get(), "__name__"));
     return built_in_method(instance, method);
+  }
+  if (instance && is_container_instance(instance) &&
+      (type == &PyMethodDescr_Type || type == &PyWrapperDescr_Type) &&
+      is_container_class(PyDescr_TYPE(object.get()))) {
+    real_object(interpreter, raw, "a method that its class inherits");
+    return std::make_shared<MethodValue>(instance, raw, Ref());
   }
   // Methods of C classes: unbound they are themselves; bound they belong to a value of that class.
   if (!instance && (type == &PyMethodDescr_Type || type == &PyWrapperDescr_Type ||
@@ -350,11 +393,11 @@ Sym bind_attribute(Interpreter& interpreter, const Sym& raw, const Sym& instance
 
 Sym get_super_attribute(Interpreter& interpreter, const Sym& start_class, const Sym& self,
                         BorrowedRef name) {
-  auto start = real_object(interpreter, start_class, "super() is used");
+  auto start = class_for_tests(interpreter, start_class, "super() is used");
   if (!start || (self->kind != SymKind::kObject && !is_exception(self)))
     throw_break("unsupported_call", "super() of such an object");
   const bool self_is_class = self->kind == SymKind::kObject && PyType_Check(object_of(self).get());
-  Ref own_class = self_is_class ? *real_object(interpreter, self, "super() is used")
+  Ref own_class = self_is_class ? *class_for_tests(interpreter, self, "super() is used")
                                 : type_of(interpreter, self);
   // The attribute of the super object itself.
   if (utf8_text(name) == "__class__") throw_break("unsupported_call", "super().__class__");
@@ -367,7 +410,13 @@ Sym get_super_attribute(Interpreter& interpreter, const Sym& start_class, const 
       // The first class that has the name in its own dict; it is read through that class, so that
       // a change of the class is seen.
       Ref dict = must(PyObject_GetAttrString(candidate, "__dict__"));
-      if (PyMapping_HasKey(dict.get(), name.get())) {
+      const bool is_member = PyMapping_HasKey(dict.get(), name.get()) != 0;
+      if (is_member && interpreter.tracer.made_class(candidate)) {
+        if (const Sym own = interpreter.changed_class_attribute(candidate, name))
+          return bind_attribute(interpreter, own, self_is_class ? nullptr : self,
+                                interpreter.object(own_class));
+      }
+      if (is_member) {
         auto source = Source::type_attribute(Source::constant(candidate), name);
         BorrowedRef raw = source->read({});
         if (!raw) break;
@@ -411,16 +460,6 @@ bool says_its_class(const Sym& value) {
   });
 }
 
-namespace {
-
-// What a function made of its code and globals has under such a name is a text or None.
-bool is_function_text(BorrowedRef name) {
-  const std::string text = utf8_text(name);
-  return text == "__name__" || text == "__qualname__" || text == "__doc__" || text == "__module__";
-}
-
-}  // namespace
-
 Sym get_attribute(Interpreter& interpreter, const Sym& owner, BorrowedRef name) {
   const std::string text = utf8_text(name);
   if (text == "__class__") {
@@ -445,6 +484,7 @@ Sym get_attribute(Interpreter& interpreter, const Sym& owner, BorrowedRef name) 
       }
       [[fallthrough]];
     case SymKind::kList:
+    case SymKind::kGrownList:
     case SymKind::kSet:
     case SymKind::kDict:
       if (has_container_method(owner, text)) return built_in_method(owner, name);
@@ -457,18 +497,15 @@ Sym get_attribute(Interpreter& interpreter, const Sym& owner, BorrowedRef name) 
       unsupported_attribute(owner, name);
     }
     case SymKind::kFunction:
-      if (is_function_text(name)) {
-        const auto& function = as<FunctionValue>(owner);
-        const Ref made = checked(PyFunction_New(function.code.get(), function.globals.get()));
-        return interpreter.object(must(PyObject_GetAttr(made.get(), name.get())));
-      }
-      unsupported_attribute(owner, name);
+      if (Sym found = function_attribute(interpreter, owner, name)) return found;
+      no_function_attribute(interpreter, owner, name);
     case SymKind::kIterator:
       if (as_library_object(owner)) return library_attribute(interpreter, owner, name);
       if (auto* parent = dynamic_cast<SuperValue*>(owner.get())) {
         return get_super_attribute(interpreter, parent->start_class, parent->self, name);
       }
-      if (has_generator_method(owner, text)) return built_in_method(owner, name);
+      if (has_generator_method(owner, text) || as_descriptor(owner))
+        return built_in_method(owner, name);
       unsupported_attribute(owner, name);
     case SymKind::kException:
       return exception_attribute(interpreter, owner, name);
@@ -504,14 +541,14 @@ std::optional<bool> has_attribute(Interpreter& interpreter, const Sym& owner, Bo
                           name) != nullptr;
   }
   if (is_exception(owner)) return has_exception_attribute(interpreter, owner, name);
-  const bool is_function =
-      owner->kind == SymKind::kFunction ||
-      (owner->kind == SymKind::kObject && PyFunction_Check(object_of(owner).get()));
-  if (is_function && is_function_text(name)) return true;
+  if (owner->kind == SymKind::kFunction) return has_function_attribute(interpreter, owner, name);
+  if (owner->kind == SymKind::kObject && PyFunction_Check(object_of(owner).get()) &&
+      _PyType_Lookup(&PyFunction_Type, name) != nullptr) {
+    return true;
+  }
   if (owner->kind != SymKind::kObject) {
     if (owner->kind == SymKind::kIterator || owner->kind == SymKind::kCell ||
-        owner->kind == SymKind::kNull || owner->kind == SymKind::kFunction ||
-        owner->kind == SymKind::kMethod) {
+        owner->kind == SymKind::kNull || owner->kind == SymKind::kMethod) {
       return std::nullopt;
     }
     auto* type = reinterpret_cast<PyTypeObject*>(type_of(interpreter, owner).get());

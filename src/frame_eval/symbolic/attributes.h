@@ -17,6 +17,8 @@ Sym generic_attribute(Interpreter& interpreter, const Sym& owner, BorrowedRef na
 Sym class_member(Interpreter& interpreter, BorrowedRef cls, BorrowedRef name);
 // The same for the class of `owner`.
 Sym type_attribute(Interpreter& interpreter, const Sym& owner, BorrowedRef name);
+// The function in a staticmethod or classmethod.
+Sym wrapped_function(Interpreter& interpreter, const Sym& method);
 // What reading a class's raw attribute through an instance (or a class) gives.
 Sym bind_attribute(Interpreter& interpreter, const Sym& raw, const Sym& instance,
                    const Sym& owner_class);

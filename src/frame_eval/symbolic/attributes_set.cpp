@@ -2,8 +2,10 @@
 #include "numlift/py/py_error.h"
 #include "symbolic/attributes.h"
 #include "symbolic/exceptions.h"
+#include "symbolic/functions.h"
 #include "symbolic/instances.h"
 #include "symbolic/library_objects.h"
+#include "symbolic/made_classes.h"
 #include "symbolic/numpy_calls.h"
 #include "symbolic/pure.h"
 #include "symbolic/side_effects.h"
@@ -65,6 +67,10 @@ void set_attribute(Interpreter& interpreter, const Sym& owner, BorrowedRef name,
     numpy_set_attribute(interpreter.tracer, owner, name, value);
     return;
   }
+  if (owner->kind == SymKind::kFunction) {
+    set_function_attribute(interpreter, owner, name, value);
+    return;
+  }
   if (is_exception(owner)) {
     set_exception_attribute(interpreter, owner, name, value);
     return;
@@ -85,6 +91,10 @@ void set_attribute(Interpreter& interpreter, const Sym& owner, BorrowedRef name,
       throw_break("attribute_set",
                   fmt::format("attribute '{}' of a {} is set", utf8_text(name), type_name(owner)));
     }
+  }
+  if (as_made_class(owner)) {
+    set_made_class_attribute(interpreter, owner, name, value);
+    return;
   }
   if (owner->kind == SymKind::kObject && PyType_Check(object_of(owner).get())) {
     set_class_attribute(interpreter, owner, name, value);

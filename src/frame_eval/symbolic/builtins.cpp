@@ -9,6 +9,8 @@
 #include "symbolic/attributes.h"
 #include "symbolic/calls.h"
 #include "symbolic/conditions.h"
+#include "symbolic/identity_numbers.h"
+#include "symbolic/made_classes.h"
 #include "symbolic/containers.h"
 #include "symbolic/exceptions.h"
 #include "symbolic/iterators.h"
@@ -60,6 +62,7 @@ BuiltinHandler find_builtin(BorrowedRef callable) {
     BuiltinEntries entries;
     add_builtins(entries);
     add_builtin_types(entries);
+    add_descriptors(entries);
     add_math(entries);
     add_operator_module(entries);
     add_library(entries);
@@ -134,7 +137,7 @@ bool is_subclass(Interpreter& interpreter, BorrowedRef type, const Sym& classes)
     }
     return false;
   }
-  auto real = real_object(interpreter, classes, "a class test");
+  auto real = class_for_tests(interpreter, classes, "a class test");
   if (!real) throw_break("unsupported_value", "a class test with a " + type_name(classes));
   const std::string_view kind = real->type()->tp_name;
   if (kind == "types.UnionType" || kind == "typing.Union") {
@@ -205,7 +208,7 @@ Sym py_isinstance(Interpreter& interpreter, const CallArguments& arguments) {
 Sym py_issubclass(Interpreter& interpreter, const CallArguments& arguments) {
   ArgumentReader read("issubclass", arguments);
   read.expect(2, 2);
-  auto type = real_object(interpreter, read[0], "a class test");
+  auto type = class_for_tests(interpreter, read[0], "a class test");
   if (!type || !PyType_Check(type->get()))
     throw_break("would_raise", "issubclass() of something that is no class");
   return interpreter.boolean(is_subclass(interpreter, *type, read[1]));
@@ -546,6 +549,7 @@ void add_builtins(BuiltinEntries& entries) {
   add("chr", py_digits<'c'>);
   add("ord", py_digits<'d'>);
   add("repr", py_digits<'r'>);
+  add("id", identity_number);
   entries.emplace_back("sys", "exception", sys_exception<false>);
   entries.emplace_back("sys", "exc_info", sys_exception<true>);
 }

@@ -5,6 +5,7 @@
 #include "numlift/py/py_error.h"
 #include "symbolic/attributes.h"
 #include "symbolic/builtins.h"
+#include "symbolic/container_classes.h"
 #include "symbolic/containers.h"
 #include "symbolic/dispatching.h"
 #include "symbolic/enums.h"
@@ -16,8 +17,10 @@
 #include "symbolic/instances.h"
 #include "symbolic/iterators.h"
 #include "symbolic/library_objects.h"
+#include "symbolic/made_classes.h"
 #include "symbolic/named_tuples.h"
 #include "symbolic/numpy_calls.h"
+#include "symbolic/outside_containers.h"
 #include "symbolic/partial.h"
 #include "symbolic/polyfills.h"
 #include "symbolic/pure.h"
@@ -255,11 +258,20 @@ Sym call_method(Interpreter& interpreter, const MethodValue& method, CallArgumen
   if (is_generator(method.self)) {
     return generator_method(interpreter, method.self, name, arguments);
   }
+  if (as_descriptor(method.self)) {
+    if (Sym made = call_descriptor_method(interpreter, method.self, name, arguments)) return made;
+  }
   if (as_library_object(method.self)) {
     return call_library_method(interpreter, method.self, name, std::move(arguments));
   }
   if (is_draw(method.self, name)) {
     return call_draw(interpreter, method.self, name, std::move(arguments));
+  }
+  if (is_outside_set(method.self) || is_outside_deque(method.self)) {
+    const auto call = is_outside_set(method.self) ? call_outside_set : call_outside_deque;
+    if (Sym result = call(interpreter, method.self, name, arguments)) return result;
+    throw_break("side_effect",
+                fmt::format("method {} of a {} from outside", name, type_name(method.self)));
   }
   if (has_container_method(method.self, name)) {
     return container_method(interpreter, method.self, name, arguments);
@@ -299,6 +311,10 @@ Sym call_object(Interpreter& interpreter, const Sym& callable, CallArguments arg
     interpreter.direct_caller = nullptr;
     real_object(interpreter, callable, "it is called");
     return numpy_call(interpreter.tracer, object, arguments.positional, arguments.keywords);
+  }
+  if (Sym result = call_container_function(interpreter, object, arguments)) {
+    real_object(interpreter, callable, "it is called");
+    return result;
   }
   if (Sym result = call_library(interpreter, callable, arguments)) return result;
   if (PyFunction_Check(object.get())) {
@@ -443,6 +459,7 @@ Sym call_value(Interpreter& interpreter, const Sym& callable, CallArguments argu
     case SymKind::kSize:
     case SymKind::kTuple:
     case SymKind::kList:
+    case SymKind::kGrownList:
     case SymKind::kSet:
     case SymKind::kDict:
     case SymKind::kSlice:

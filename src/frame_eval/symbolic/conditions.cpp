@@ -29,6 +29,8 @@ std::optional<NodeId> run_time_truth(Interpreter& interpreter, const Sym& value)
 std::optional<bool> decide_or_branch(Interpreter& interpreter, const Sym& value,
                                      const std::function<bool(NodeId)>& branch) {
   Tracer& tracer = interpreter.tracer;
+  if (value->kind == SymKind::kGrownList)
+    return decide_or_branch(interpreter, length_of(interpreter, value), branch);
   if (value->kind == SymKind::kSize && tracer.is_run_time(as<SizeValue>(value).expr)) {
     const auto always =
         tracer.holds_always(SizeGuard::Relation::kNotEqual, as<SizeValue>(value).expr, 0,

@@ -2,11 +2,16 @@
 #include <algorithm>
 #include <map>
 
+#include "numlift/py/py_error.h"
+#include "symbolic/container_classes.h"
 #include "symbolic/containers.h"
 #include "symbolic/exceptions.h"
+#include "symbolic/instance_dict.h"
 #include "symbolic/iterators.h"
+#include "symbolic/library_objects.h"
 #include "symbolic/operators.h"
 #include "symbolic/pure.h"
+#include "symbolic/regions.h"
 #include "symbolic/side_effects.h"
 #include "symbolic/sorting.h"
 
@@ -93,6 +98,9 @@ Sym insert_method(const MethodCall& call) {
 
 Sym list_pop(const MethodCall& call) {
   call.expect(0, 1);
+  if (call.count() == 0 && call.interpreter.regions != nullptr) {
+    if (Sym item = call.interpreter.regions->pop(call.self)) return item;
+  }
   int64_t index = call.count() ? concrete_int(call.interpreter, call[0], "pop()") : -1;
   const auto items = sequence_items(call.interpreter, call.self);
   const auto length = static_cast<int64_t>(items.size());
@@ -168,9 +176,7 @@ Sym dict_view(const MethodCall& call) {
 
 Sym dict_copy(const MethodCall& call) {
   call.expect(0, 0);
-  auto copy = std::make_shared<DictValue>();
-  copy->items = dict_items(call.interpreter, call.self);
-  return copy;
+  return copy_of_dict(call.interpreter, call.self);
 }
 
 Sym dict_pop(const MethodCall& call) {
@@ -239,9 +245,11 @@ const Methods* methods_of(const Sym& self) {
                             {"setdefault", dict_setdefault},
                             {"update", dict_update},
                             {"clear", clear_dict}};
+  static const Methods grown{{"append", append_method}, {"pop", list_pop}};
+  if (self->kind == SymKind::kGrownList) return &grown;
   if (is_tuple(self)) return &tuple;
-  if (is_list(self)) return &list;
-  if (is_dict(self)) return &dict;
+  if (is_list_based(self)) return &list;
+  if (is_dict_based(self)) return &dict;
   return nullptr;
 }
 
@@ -270,6 +278,29 @@ Sym container_method(Interpreter& interpreter, const Sym& self, const std::strin
     if (raised.is_new) throw;
     throw *raised.exception->place;
   }
+}
+
+std::vector<std::pair<Sym, Sym>> collect_pairs(Interpreter& interpreter, const Sym& value) {
+  // CPython reads a subclass of dict past what it overrides, unless that is __iter__.
+  const bool is_read_as_dict = is_container_instance(value) && is_dict_based(value) &&
+                               object_of(value).type()->tp_iter == PyDict_Type.tp_iter;
+  if (is_dict(value) || is_read_as_dict) return dict_items(interpreter, value);
+  if (Sym dict = dict_of_library_object(value)) return dict_items(interpreter, dict);
+  if (is_instance_dict(value))
+    return dict_items(interpreter, copy_of_instance_dict(interpreter, value));
+  if (value->kind == SymKind::kObject && !is_list(value) && !is_tuple(value)) {
+    const Ref keys = checked(PyUnicode_InternFromString("keys"));
+    if (_PyType_Lookup(object_of(value).type(), keys.get()) != nullptr) {
+      throw_break("unsupported_value", "a dict is made of a " + type_name(value));
+    }
+  }
+  std::vector<std::pair<Sym, Sym>> pairs;
+  for (const Sym& item : collect_items(interpreter, value)) {
+    auto pair = collect_items(interpreter, item);
+    if (pair.size() != 2) throw_break("would_raise", "a dict is made of something else than pairs");
+    pairs.emplace_back(pair[0], pair[1]);
+  }
+  return pairs;
 }
 
 }  // namespace numlift::frame_eval

@@ -4,11 +4,14 @@
 #include <unordered_set>
 
 #include "numlift/py/py_error.h"
+#include "symbolic/container_classes.h"
+#include "symbolic/dict_keys.h"
 #include "symbolic/exceptions.h"
 #include "symbolic/iterators.h"
 #include "symbolic/limits.h"
 #include "symbolic/operators.h"
 #include "symbolic/pure.h"
+#include "symbolic/regions.h"
 #include "symbolic/side_effects.h"
 #include "symbolic/value_parts.h"
 
@@ -33,6 +36,16 @@ namespace {
 
 bool has_object_type(const Sym& value, PyTypeObject* type) {
   return value->kind == SymKind::kObject && object_of(value).type() == type;
+}
+
+bool is_outside_list(const Sym& value) {
+  return has_object_type(value, &PyList_Type) ||
+         (is_container_instance(value) && PyList_Check(object_of(value).get()));
+}
+
+bool is_outside_dict(const Sym& value) {
+  return has_object_type(value, &PyDict_Type) ||
+         (is_container_instance(value) && PyDict_Check(object_of(value).get()));
 }
 
 // Where the parts of an outside container are read from.
@@ -77,32 +90,6 @@ std::vector<Sym> outside_items(Interpreter& interpreter, const Sym& list) {
   return items;
 }
 
-// Keys of user classes could run their __eq__ in a lookup.
-void check_keys(PyObject* dict) {
-  PyObject *key, *value;
-  Py_ssize_t position = 0;
-  while (PyDict_Next(dict, &position, &key, &value)) {
-    if (!is_pure(key) && !compares_by_identity(key)) {
-      throw_break("unsupported_value", "a dict with keys of user classes");
-    }
-  }
-}
-
-// An object that is a key by its identity. What a call was given is another one in the next call,
-// and would be kept alive by the guard; classes, functions and what stands in global variables
-// last. `place`: where the key, or the dict that has it, is read from.
-bool is_lasting_key(BorrowedRef object, const Source* place) {
-  if (!compares_by_identity(object)) return false;
-  const bool is_of_python = PyType_HasFeature(object.type(), Py_TPFLAGS_HEAPTYPE);
-  if (PyType_Check(object.get()) || PyModule_Check(object.get()) ||
-      (PyCallable_Check(object.get()) && !is_of_python)) {
-    return true;
-  }
-  while (place != nullptr && place->parent) place = place->parent.get();
-  return place == nullptr || place->kind == Source::Kind::kGlobal ||
-         place->kind == Source::Kind::kConstant;
-}
-
 // As the dict was before the call.
 std::vector<std::pair<Sym, Sym>> outside_dict_items(Interpreter& interpreter, const Sym& dict) {
   PyObject* real = object_of(dict);
@@ -129,16 +116,14 @@ std::vector<std::pair<Sym, Sym>> outside_dict_items(Interpreter& interpreter, co
 
 }  // namespace
 
-bool same_key(BorrowedRef a, BorrowedRef b) {
-  if (a.get() == b.get()) return true;
-  if (!is_pure(a) || !is_pure(b)) return false;
-  const int equal = PyObject_RichCompareBool(a, b, Py_EQ);
-  if (equal < 0) PyErr_Clear();
-  return equal == 1;
-}
-
 bool is_list(const Sym& value) {
   return value->kind == SymKind::kList || has_object_type(value, &PyList_Type);
+}
+bool is_list_based(const Sym& value) {
+  return value->kind == SymKind::kList || is_outside_list(value);
+}
+bool is_dict_based(const Sym& value) {
+  return value->kind == SymKind::kDict || is_outside_dict(value);
 }
 bool is_plain_tuple(const Sym& value) {
   if (value->kind == SymKind::kTuple) return !as<SequenceValue>(value).named_tuple_class;
@@ -174,6 +159,10 @@ std::optional<std::vector<Sym>> open_sequence(Interpreter& interpreter, const Sy
 }
 
 std::vector<Sym> sequence_items(Interpreter& interpreter, const Sym& value) {
+  if (is_container_instance(value)) {
+    if (is_changed(value)) return as<SequenceValue>(open_for_change(interpreter, value)).items;
+    return outside_items(interpreter, value);
+  }
   auto items = open_sequence(interpreter, value);
   NUMLIFT_CHECK(items.has_value(), "the items of a {}", type_name(value));
   return std::move(*items);
@@ -191,49 +180,23 @@ std::vector<Sym> collect_unordered(Interpreter& interpreter, const Sym& value) {
   return is_set(value) ? set_items(interpreter, value) : collect_items(interpreter, value);
 }
 
-namespace {
-
-void set_entry(DictValue& dict, const Sym& key, const Sym& value) {
-  for (auto& [own, content] : dict.items) {
-    if (same_key(object_of(own), object_of(key))) {
-      content = value;
-      return;
-    }
-  }
-  check_size(static_cast<Py_ssize_t>(dict.items.size()), kMaxKeys, "dict");
-  dict.items.emplace_back(key, value);
-}
-
-bool remove_entry(DictValue& dict, const Sym& key) {
-  for (auto item = dict.items.begin(); item != dict.items.end(); ++item) {
-    if (same_key(object_of(item->first), object_of(key))) {
-      dict.items.erase(item);
-      ++dict.removals;
-      return true;
-    }
-  }
-  return false;
-}
-
-}  // namespace
-
 const Sym& open_for_change(Interpreter& interpreter, const Sym& container) {
   if (container->kind != SymKind::kObject) return container;
   ObjectState& state = as<ObjectValue>(container).changed();
   if (state.content) return state.content;
-  if (is_list(container)) {
+  if (is_list_based(container)) {
     std::vector<Sym> items = outside_items(interpreter, container);
     items.insert(items.end(), state.appended.begin(), state.appended.end());
     state.content = make_list(std::move(items));
   } else {
-    NUMLIFT_CHECK(is_dict(container), "a {} is changed", type_name(container));
+    NUMLIFT_CHECK(is_dict_based(container), "a {} is changed", type_name(container));
     auto dict = std::make_shared<DictValue>();
     dict->items = outside_dict_items(interpreter, container);
     for (const auto& [key, value] : state.entries) {
       if (value) {
-        set_entry(*dict, key, value);
+        set_entry(interpreter, *dict, {key}, value);
       } else {
-        remove_entry(*dict, key);
+        remove_entry(interpreter, *dict, {key});
       }
     }
     state.content = std::move(dict);
@@ -244,6 +207,7 @@ const Sym& open_for_change(Interpreter& interpreter, const Sym& container) {
 // ---------------------------------------------------------------- lists
 
 void list_append(Interpreter& interpreter, const Sym& list, const Sym& item) {
+  if (interpreter.regions != nullptr && interpreter.regions->append(list, item)) return;
   if (list->kind == SymKind::kList) {
     check_acyclic(list, item);
     as<SequenceValue>(list).items.push_back(item);
@@ -340,7 +304,7 @@ void list_assign(Interpreter& interpreter, const Sym& list, std::vector<Sym> ite
 
 Sym sequence_item(Interpreter& interpreter, const Sym& container, const Sym& key) {
   const Sym& sequence = is_changed(container) ? open_for_change(interpreter, container) : container;
-  const bool outside_list = has_object_type(sequence, &PyList_Type);
+  const bool outside_list = is_outside_list(sequence);
   if (key->kind == SymKind::kSlice || has_object_type(key, &PySlice_Type)) {
     auto items = sequence_items(interpreter, sequence);
     auto real = interpreter.tracer.as_deep_constant(
@@ -389,47 +353,27 @@ Sym sequence_item(Interpreter& interpreter, const Sym& container, const Sym& key
 
 // ---------------------------------------------------------------- dicts
 
-Sym constant_key(Interpreter& interpreter, const Sym& key) {
-  Sym known = concrete(interpreter, key, "a key of a dict or set");
-  std::optional<Ref> real;
-  if (known->kind == SymKind::kTuple) {
-    real = interpreter.tracer.as_deep_constant(known, "a key at " + interpreter.location_text());
-    if (real && !is_pure(*real)) real.reset();
-  } else if (known->kind == SymKind::kObject && as<ObjectValue>(known).differs() &&
-             compares_by_identity(object_of(known))) {
-    if (known->source) {
-      interpreter.tracer.guard(known->source, guards::IsObject{Ref::create(object_of(known))},
-                               "a key at " + interpreter.location_text());
-    }
-    return known;
-  } else if (known->kind == SymKind::kObject &&
-             (is_pure(object_of(known)) || is_lasting_key(object_of(known), known->source.get()))) {
-    real = real_object(interpreter, known, "a key");
-  }
-  if (!real) throw_break("unsupported_value", "a " + type_name(key) + " as key of a dict or set");
-  if (known->kind == SymKind::kObject) return known;
-  if (PyObject_Hash(real->get()) == -1) {
-    PyErr_Clear();
-    throw_break("would_raise", "unhashable type");
-  }
-  return interpreter.tracer.constant(std::move(*real));
-}
-
 std::vector<std::pair<Sym, Sym>> dict_items(Interpreter& interpreter, const Sym& dict) {
   if (dict->kind == SymKind::kDict) return as<DictValue>(dict).items;
   if (is_changed(dict)) return as<DictValue>(open_for_change(interpreter, dict)).items;
   return outside_dict_items(interpreter, dict);
 }
 
+Sym copy_of_dict(Interpreter& interpreter, const Sym& dict) {
+  auto copy = std::make_shared<DictValue>();
+  copy->items = dict_items(interpreter, dict);
+  if (dict->kind == SymKind::kDict) copy->hashes = as<DictValue>(dict).hashes;
+  return copy;
+}
+
 Sym find_in_dict(Interpreter& interpreter, const Sym& dict, const Sym& key) {
+  if (dict->kind == SymKind::kDict) {
+    const DictKey wanted = dict_key(interpreter, key);
+    const auto* entry = find_entry(interpreter, as<DictValue>(dict), wanted);
+    return entry == nullptr ? nullptr : entry->second;
+  }
   const Sym known = constant_key(interpreter, key);
   BorrowedRef real_key = object_of(known);
-  if (dict->kind == SymKind::kDict) {
-    for (const auto& [own, value] : as<DictValue>(dict).items) {
-      if (same_key(object_of(own), real_key)) return value;
-    }
-    return nullptr;
-  }
   if (const ObjectState* state = as<ObjectValue>(dict).state.get()) {
     if (state->content) return find_in_dict(interpreter, state->content, known);
     for (auto entry = state->entries.rbegin(); entry != state->entries.rend(); ++entry) {
@@ -460,17 +404,17 @@ int64_t dict_length(Interpreter& interpreter, const Sym& dict) {
 }
 
 void dict_set(Interpreter& interpreter, const Sym& dict, const Sym& key, const Sym& value) {
-  const Sym known = constant_key(interpreter, key);
   if (dict->kind == SymKind::kDict) {
     check_acyclic(dict, value);
-    set_entry(as<DictValue>(dict), known, value);
+    set_entry(interpreter, as<DictValue>(dict), dict_key(interpreter, key), value);
     return;
   }
+  const Sym known = constant_key(interpreter, key);
   guard_type(interpreter, dict);
   check_keys(object_of(dict));
   ObjectState& state = as<ObjectValue>(dict).changed();
   if (state.content) {
-    set_entry(as<DictValue>(state.content), known, value);
+    set_entry(interpreter, as<DictValue>(state.content), {known}, value);
   } else {
     state.entries.emplace_back(known, value);
   }
@@ -478,14 +422,15 @@ void dict_set(Interpreter& interpreter, const Sym& dict, const Sym& key, const S
 }
 
 bool dict_remove(Interpreter& interpreter, const Sym& dict, const Sym& key, const char* how) {
+  if (dict->kind == SymKind::kDict)
+    return remove_entry(interpreter, as<DictValue>(dict), dict_key(interpreter, key));
   const Sym known = constant_key(interpreter, key);
-  if (dict->kind == SymKind::kDict) return remove_entry(as<DictValue>(dict), known);
   const Sym found = find_in_dict(interpreter, dict, known);
   if (!found) return false;
   if (found->kind == SymKind::kObject && found->source) type_of(interpreter, found);
   ObjectState& state = as<ObjectValue>(dict).changed();
   if (state.content) {
-    remove_entry(as<DictValue>(state.content), known);
+    remove_entry(interpreter, as<DictValue>(state.content), {known});
   } else {
     state.entries.emplace_back(known, nullptr);
   }
@@ -498,6 +443,7 @@ bool dict_remove(Interpreter& interpreter, const Sym& dict, const Sym& key, cons
 void dict_clear(Interpreter& interpreter, const Sym& dict) {
   if (dict->kind == SymKind::kDict) {
     as<DictValue>(dict).items.clear();
+    as<DictValue>(dict).hashes.clear();
     ++as<DictValue>(dict).removals;
     return;
   }

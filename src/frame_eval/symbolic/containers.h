@@ -3,6 +3,7 @@
 #pragma once
 
 #include "symbolic/calls.h"
+#include "symbolic/dict_keys.h"
 #include "symbolic/interpreter.h"
 #include "symbolic/sets.h"
 
@@ -25,6 +26,12 @@ bool is_tuple(const Sym& value);
 // Of exactly this type: what would be a copy is the tuple itself.
 bool is_plain_tuple(const Sym& value);
 bool is_dict(const Sym& value);
+// These, or instances of classes that are derived from them: the functions below that read and
+// change a list or dict do so past what such a class overrides.
+bool is_list_based(const Sym& value);
+bool is_dict_based(const Sym& value);
+// dict(dict), past what its class overrides.
+Sym copy_of_dict(Interpreter& interpreter, const Sym& dict);
 
 // Before `value` becomes an item of `container`, which was made in the frame: containers in each
 // other are trees. Throws Break for one that would hold itself.
@@ -40,13 +47,11 @@ void list_append(Interpreter& interpreter, const Sym& list, const Sym& item);
 void list_extend(Interpreter& interpreter, const Sym& list, const Sym& more);
 void list_set(Interpreter& interpreter, const Sym& list, const Sym& key, const Sym& value);
 void list_remove(Interpreter& interpreter, const Sym& list, int64_t index);
+// del list[key]
+void delete_item_of_list(Interpreter& interpreter, const Sym& list, const Sym& key);
 // All of the list's items are replaced.
 void list_assign(Interpreter& interpreter, const Sym& list, std::vector<Sym> items);
 
-// Whether two keys are one. Runs no user code.
-bool same_key(BorrowedRef a, BorrowedRef b);
-// A key or set item: the real object it is.
-Sym constant_key(Interpreter& interpreter, const Sym& key);
 std::vector<std::pair<Sym, Sym>> dict_items(Interpreter& interpreter, const Sym& dict);
 Sym find_in_dict(Interpreter& interpreter, const Sym& dict, const Sym& key);  // null: absent
 int64_t dict_length(Interpreter& interpreter, const Sym& dict);
@@ -57,6 +62,9 @@ bool dict_remove(Interpreter& interpreter, const Sym& dict, const Sym& key,
 void dict_clear(Interpreter& interpreter, const Sym& dict);
 // Grows with each item that the traced code takes out of the dict.
 uint64_t dict_removals(const Sym& dict);
+
+// (key, value) pairs of a dict or of an iterable of pairs, as dict() and dict.update() take them.
+std::vector<std::pair<Sym, Sym>> collect_pairs(Interpreter& interpreter, const Sym& value);
 
 // A method of a list, tuple, dict or set by name (of those made inside also the changing ones).
 Sym container_method(Interpreter& interpreter, const Sym& self, const std::string& name,

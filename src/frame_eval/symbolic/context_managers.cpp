@@ -40,7 +40,10 @@ Sym context_method(Interpreter& interpreter, const Sym& manager, ContextMethod m
   if (manager->kind != SymKind::kObject) unsupported();
   const Sym raw = type_attribute(interpreter, manager, name);
   // What a class without it raises is left to CPython, as is everything written in C.
-  if (!raw || raw->kind != SymKind::kObject || !PyFunction_Check(object_of(raw).get())) {
+  const bool is_function =
+      raw && (raw->kind == SymKind::kFunction ||
+              (raw->kind == SymKind::kObject && PyFunction_Check(object_of(raw).get())));
+  if (!is_function) {
     unsupported();
   }
   return bind_attribute(interpreter, raw, manager,

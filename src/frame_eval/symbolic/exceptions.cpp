@@ -6,6 +6,7 @@
 #include "symbolic/calls.h"
 #include "symbolic/containers.h"
 #include "symbolic/exception_parts.h"
+#include "symbolic/made_classes.h"
 #include "symbolic/pure.h"
 
 namespace numlift::frame_eval {
@@ -230,13 +231,13 @@ Sym make_exception(Interpreter& interpreter, const Sym& callable, CallArguments 
   }
   if (!is_static(type)) {
     const Sym own_init = type_attribute(interpreter, exception, interned("__init__"));
-    if (is_python_function(own_init)) {
+    if (is_python_function(own_init) || (own_init && own_init->kind == SymKind::kFunction)) {
       if (base->tp_new != base_exception()->tp_new &&
           base->tp_new != as_type(PyExc_BaseExceptionGroup)->tp_new) {
         unsupported_class(object);
       }
       arguments.positional.insert(arguments.positional.begin(), exception);
-      const Sym result = call_python_function(interpreter, own_init, std::move(arguments));
+      const Sym result = call_value(interpreter, own_init, std::move(arguments));
       if (!is_object(result, Py_None)) {
         throw_break("would_raise", "__init__() returns something else than None");
       }
@@ -257,7 +258,7 @@ bool matches(Interpreter& interpreter, const Sym& exception, const Sym& classes)
       is_tuple(classes) ? sequence_items(interpreter, classes) : std::vector<Sym>{classes};
   bool found = false;
   for (const Sym& one : wanted) {
-    const auto real = real_object(interpreter, one, "a handler's class");
+    const auto real = class_for_tests(interpreter, one, "a handler's class");
     if (!real || !PyExceptionClass_Check(real->get())) {
       throw_error(PyExc_TypeError,
                   "catching classes that do not inherit from BaseException is not allowed");

@@ -47,6 +47,7 @@ Ref build(const ExternRecipe& recipe, uint32_t index, const std::vector<Ref>& op
       }
       return result;
     }
+    case RecipeNode::Kind::kGrownList:
     case RecipeNode::Kind::kSource:
     case RecipeNode::Kind::kSet:
     case RecipeNode::Kind::kNamedTuple:

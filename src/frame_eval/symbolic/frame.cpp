@@ -6,6 +6,7 @@
 #include "numlift/py/py_error.h"
 #include "numlift/support/check.h"
 #include "numlift/support/options.h"
+#include "symbolic/limits.h"
 #include "symbolic/tracer.h"
 
 namespace numlift::frame_eval {
@@ -51,9 +52,16 @@ void end_for(Frame& frame, const Instruction& for_iter) {
   frame.next = static_cast<size_t>(for_iter.target);
 }
 
-void count_trip(Frame& frame, size_t place) {
+void count_trip(Frame& frame, size_t place, size_t graph_nodes) {
   LoopTrips& trips = frame.trips[place];
-  if (trips.count == 0) trips.began = frame.unit_clock;
+  if (trips.count == 0) {
+    trips.began = frame.unit_clock;
+    trips.nodes = graph_nodes;
+  }
+  if (graph_nodes > trips.nodes + kMostUnrolledNodes)
+    throw Break{"too_long",
+                fmt::format("an unrolled loop of {} operations", graph_nodes - trips.nodes),
+                trips.began};
   const int64_t limit = options().unroll_limit;
   if (++trips.count <= limit) return;
   throw Break{"too_long", fmt::format("a loop that runs more than {} times", limit), trips.began};

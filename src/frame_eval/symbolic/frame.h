@@ -14,6 +14,7 @@ namespace numlift::frame_eval {
 struct LoopTrips {
   int64_t count = 0;
   int64_t began = 0;  // the clock at the head, the first time
+  size_t nodes = 0;   // the graph's then
 };
 
 struct Frame {
@@ -29,6 +30,7 @@ struct Frame {
   // By slot: locals, cells, free variables. Null: unset.
   std::vector<Sym> slots;
   std::vector<std::shared_ptr<CellValue>> closure;
+  std::shared_ptr<DictValue> names;  // of a class body: its namespace; else null
   std::vector<Sym> stack;
   Ref keyword_names;  // for the next Call
   // The stack and those names as they were before the present instruction, where a handler waits
@@ -66,7 +68,7 @@ void end_for(Frame& frame, const Instruction& for_iter);
 
 // Once more around the loop that is known by this place. Throws Break when it is not to be unrolled
 // any further: the trace then ends where the loop began, so that none of it is in the graph.
-void count_trip(Frame& frame, size_t place);
+void count_trip(Frame& frame, size_t place, size_t graph_nodes);
 
 // What stands where CPython has NULL on the stack. One object.
 const Sym& null_value();

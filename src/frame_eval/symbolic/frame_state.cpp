@@ -7,6 +7,7 @@
 #include "numlift/graph/scalar.h"
 #include "numlift/numpy_shim/dtypes.h"
 #include "numlift/numpy_shim/output.h"
+#include "symbolic/grown_list.h"
 #include "symbolic/numpy_common.h"
 #include "symbolic/pure.h"
 #include "symbolic/sets.h"
@@ -143,6 +144,11 @@ bool RegionStart::contains(const Tracer& tracer, const Sym& value) const {
       if (array.storage->is_input) return false;
       return tracer.graph().buffer_of(array.storage->current) >= first;
     }
+    case SymKind::kGrownList: {
+      const auto& list = as<GrownList>(value);
+      return made_inside({list.length, list.capacity}) ||
+             tracer.graph().buffer_of(list.storage->current) >= first;
+    }
     default: {
       bool inside = false;
       const bool all_known =
@@ -212,8 +218,9 @@ class Merger {
     if (carrier->storage) {
       carrier->storage->may_alias =
           std::any_of(values.begin(), values.end(), [&](const Sym& value) {
-            return !start_.contains(tracer_, value) || as<ArrayValue>(value).storage->may_alias ||
-                   !as<ArrayValue>(value).chain.empty();
+            const auto& array = as<ArrayValue>(value);
+            return !start_.contains(tracer_, value) || array.storage->may_alias ||
+                   array.storage->is_item || !array.chain.empty();
           });
     }
     for (size_t i = 0; i < values.size(); ++i) stores_[i].emplace_back(carrier, values[i]);
@@ -330,6 +337,7 @@ std::vector<const void*> image_of(const Sym& value) {
       }
       number(object.state->appended.size());
       number(object.state->entries.size());
+      number(object.state->calls.size());
       image.push_back(object.state->content.get());
       break;
     }
@@ -351,6 +359,7 @@ std::vector<const void*> image_of(const Sym& value) {
     }
     case SymKind::kList:
     case SymKind::kDict:
+    case SymKind::kFunction:
       visit_parts(*value, [&](const Sym& part) { image.push_back(part.get()); });
       break;
     default:
@@ -371,6 +380,7 @@ HeapImage::HeapImage(const Frame& innermost) {
     for (const Sym& value : frame->slots) add(value);
     for (const Sym& value : frame->stack) add(value);
     for (const auto& cell : frame->closure) add(cell);
+    if (frame->names) add(frame->names);
   }
   while (!pending.empty()) {
     const Sym value = std::move(pending.back());

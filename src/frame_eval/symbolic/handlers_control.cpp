@@ -19,7 +19,7 @@ void go_to(Interpreter& interpreter, Frame& frame, const Instruction& instructio
                 [&](const auto& loop) { return loop.first > to && loop.first < from; });
   if (frame.trips[from].count >= kUnrolledTrips && interpreter.regions != nullptr)
     interpreter.regions->want_while(frame, to);
-  count_trip(frame, from);
+  count_trip(frame, from, interpreter.tracer.graph().size());
 }
 
 void jump(Interpreter& interpreter, Frame& frame, const Instruction& instruction) {

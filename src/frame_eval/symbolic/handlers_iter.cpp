@@ -27,7 +27,7 @@ void for_iter(Interpreter& interpreter, Frame& frame, const Instruction& instruc
   if (interpreter.regions != nullptr && interpreter.regions->capture_for(frame, instruction))
     return;
   if (Sym item = as<IteratorValue>(frame.peek()).next(interpreter.tracer)) {
-    count_trip(frame, frame.next);
+    count_trip(frame, frame.next, interpreter.tracer.graph().size());
     frame.push(std::move(item));
     return;
   }

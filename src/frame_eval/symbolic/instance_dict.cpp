@@ -144,9 +144,9 @@ Sym instance_dict(Interpreter& interpreter, const Sym& owner) {
   if (owner->kind != SymKind::kObject) return nullptr;
   PyObject* object = object_of(owner);
   PyTypeObject* type = class_of(owner);
-  const bool is_instance = PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) && !PyType_Check(object) &&
-                           !PyModule_Check(object) && !PyFunction_Check(object) &&
-                           !PyExceptionInstance_Check(object);
+  const bool is_instance = type == &PyFunction_Type ||
+                           (PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) && !PyType_Check(object) &&
+                            !PyModule_Check(object) && !PyExceptionInstance_Check(object));
   if (!is_instance || !guards::finds_generically(type) ||
       (!as<ObjectValue>(owner).is_new && !owner->source)) {
     return nullptr;

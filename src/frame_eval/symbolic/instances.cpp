@@ -4,6 +4,8 @@
 #include "symbolic/attributes.h"
 #include "symbolic/builtins.h"
 #include "symbolic/calls.h"
+#include "symbolic/container_classes.h"
+#include "symbolic/made_classes.h"
 #include "symbolic/pure.h"
 #include "symbolic/special_methods.h"
 
@@ -13,6 +15,17 @@ using guards::Source;
 
 Ref object_method(const char* name) {
   return checked(PyObject_GetAttrString(reinterpret_cast<PyObject*>(&PyBaseObject_Type), name));
+}
+
+PyTypeObject* base_in_c(PyTypeObject* type) {
+  // Classes written in Python have the deallocator of all of them; one written in C has its own.
+  static const destructor of_python =
+      reinterpret_cast<PyTypeObject*>(known_object("functools", "cached_property").get())
+          ->tp_dealloc;
+  while (PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) && type->tp_dealloc == of_python) {
+    type = type->tp_base;
+  }
+  return type;
 }
 
 namespace {
@@ -25,11 +38,19 @@ bool is_object_method(const Sym& value, const char* name) {
 
 PyTypeObject* as_type(BorrowedRef cls) { return reinterpret_cast<PyTypeObject*>(cls.get()); }
 
+// What the list or dict that the class is derived from has under that name.
+bool is_method_of_base(PyTypeObject* type, const Sym& value, const char* name) {
+  const Ref text = checked(PyUnicode_InternFromString(name));
+  return value && value->kind == SymKind::kObject &&
+         object_of(value).get() == _PyType_Lookup(base_in_c(type), text.get());
+}
+
 bool is_namespace_class(PyTypeObject* type) {
   return reinterpret_cast<PyObject*>(type) == known_object("types", "SimpleNamespace").get();
 }
 
-// Its instances hold attributes and no more, and nobody sees when they go.
+// Its instances hold attributes, and items where it is derived from list or dict, and no more, and
+// nobody sees when they go.
 bool is_plain_class(BorrowedRef cls) {
   PyTypeObject* type = as_type(cls);
   if (is_namespace_class(type)) return true;
@@ -37,15 +58,10 @@ bool is_plain_class(BorrowedRef cls) {
       PyType_HasFeature(type, Py_TPFLAGS_IS_ABSTRACT) || type->tp_itemsize != 0) {
     return false;
   }
-  // Classes written in Python have the deallocator of all of them; one written in C has its own.
-  static const destructor of_python =
-      as_type(known_object("functools", "cached_property"))->tp_dealloc;
-  PyTypeObject* base = type;
-  while (PyType_HasFeature(base, Py_TPFLAGS_HEAPTYPE) && base->tp_dealloc == of_python) {
-    base = base->tp_base;
-  }
-  return base == &PyBaseObject_Type && type->tp_alloc == PyType_GenericAlloc &&
-         type->tp_finalize == nullptr && type->tp_del == nullptr;
+  const PyTypeObject* base = base_in_c(type);
+  return (base == &PyBaseObject_Type || is_container_class(base)) &&
+         type->tp_alloc == PyType_GenericAlloc && type->tp_finalize == nullptr &&
+         type->tp_del == nullptr;
 }
 
 // Of the running trace.
@@ -59,6 +75,10 @@ std::vector<std::weak_ptr<ObjectValue>>& instances_made() {
               fmt::format("an instance of {} is made", callable_text(object_of(cls))));
 }
 
+std::string short_name_of(BorrowedRef function) {
+  return reinterpret_cast<PyCFunctionObject*>(function.get())->m_ml->ml_name;
+}
+
 Sym new_instance(Interpreter& interpreter, const Sym& cls) {
   if (cls->kind != SymKind::kObject || !PyType_Check(object_of(cls).get()) ||
       !is_plain_class(object_of(cls))) {
@@ -68,9 +88,11 @@ Sym new_instance(Interpreter& interpreter, const Sym& cls) {
   has_objects_method(interpreter, object_of(cls), "__del__");
   const Ref nothing = checked(PyTuple_New(0));
   PyTypeObject* type = as_type(object_of(cls));
-  const newfunc maker = is_namespace_class(type) ? type->tp_new : PyBaseObject_Type.tp_new;
-  auto instance = std::make_shared<ObjectValue>(must(maker(type, nothing.get(), nullptr)));
+  const PyTypeObject* base = is_namespace_class(type) ? type : base_in_c(type);
+  auto instance = std::make_shared<ObjectValue>(must(base->tp_new(type, nothing.get(), nullptr)));
   instance->is_new = true;
+  if (base == &PyList_Type) instance->changed().content = make_list({});
+  if (base == &PyDict_Type) instance->changed().content = std::make_shared<DictValue>();
   instances_made().push_back(instance);
   return instance;
 }
@@ -87,14 +109,15 @@ Sym make_namespace(Interpreter& interpreter, const Sym& cls, const CallArguments
 
 // A method written in Python, maybe behind staticmethod as __new__ is; null otherwise.
 Sym python_function(Interpreter& interpreter, const Sym& raw) {
+  if (raw->kind == SymKind::kFunction) return raw;
   if (raw->kind != SymKind::kObject) return nullptr;
   BorrowedRef object = object_of(raw);
   if (PyFunction_Check(object.get())) return raw;
   if (object.type() != &PyStaticMethod_Type) return nullptr;
-  real_object(interpreter, raw, "a method is called");
-  Ref function = must(PyObject_GetAttrString(object.get(), "__func__"));
-  if (!PyFunction_Check(function.get())) return nullptr;
-  return interpreter.tracer.outside(function, Source::constant(function));
+  const Sym function = wrapped_function(interpreter, raw);
+  const bool is_function =
+      function->kind == SymKind::kObject && PyFunction_Check(object_of(function).get());
+  return is_function ? function : nullptr;
 }
 
 Sym class_lookup(Interpreter& interpreter, BorrowedRef cls, const char* name) {
@@ -218,7 +241,16 @@ Sym make_instance(Interpreter& interpreter, const Sym& cls, CallArguments argume
   const Sym maker = class_lookup(interpreter, object, "__new__");
   Sym initializer = class_lookup(interpreter, object, "__init__");
   Sym instance;
-  if (is_object_method(maker, "__new__")) {
+  const bool is_container = is_container_class(base_in_c(type));
+  if (is_container && is_method_of_base(type, maker, "__new__")) {
+    real_object(interpreter, maker, "an instance is made");
+    instance = new_instance(interpreter, cls);
+    if (is_method_of_base(type, initializer, "__init__")) {
+      real_object(interpreter, initializer, "an instance is made");
+      init_container(interpreter, instance, arguments);
+      return instance;
+    }
+  } else if (is_object_method(maker, "__new__")) {
     if (is_object_method(initializer, "__init__") &&
         (!arguments.positional.empty() || !arguments.keywords.empty())) {
       throw_break("would_raise", fmt::format("{}() takes no arguments", type->tp_name));
@@ -230,7 +262,7 @@ Sym make_instance(Interpreter& interpreter, const Sym& cls, CallArguments argume
     if (!function) cannot_make(cls);
     CallArguments given = arguments;
     given.positional.insert(given.positional.begin(), cls);
-    instance = call_python_function(interpreter, function, std::move(given));
+    instance = call_value(interpreter, function, std::move(given));
     if (!is_instance_of(interpreter, instance, object)) return instance;
     // It may be of a class derived from this one.
     initializer = class_lookup(interpreter, type_of(interpreter, instance), "__init__");
@@ -242,10 +274,26 @@ Sym make_instance(Interpreter& interpreter, const Sym& cls, CallArguments argume
   const Sym function = python_function(interpreter, initializer);
   if (!function || function != initializer) cannot_make(cls);
   arguments.positional.insert(arguments.positional.begin(), instance);
-  if (!is_object(call_python_function(interpreter, function, std::move(arguments)), Py_None)) {
+  if (!is_object(call_value(interpreter, function, std::move(arguments)), Py_None)) {
     throw_break("would_raise", "__init__() should return None");
   }
   return instance;
+}
+
+Sym make_of_container_class(Interpreter& interpreter, const Sym& callable,
+                            const std::vector<Sym>& arguments) {
+  if (arguments.empty() || arguments[0]->kind != SymKind::kObject ||
+      !PyType_Check(object_of(arguments[0]).get())) {
+    return nullptr;
+  }
+  PyTypeObject* type = as_type(object_of(arguments[0]));
+  const bool is_maker = Py_TYPE(object_of(callable).get()) == &PyCFunction_Type &&
+                        base_in_c(type) != type && is_container_class(base_in_c(type)) &&
+                        is_plain_class(object_of(arguments[0])) &&
+                        PyCFunction_GET_SELF(object_of(callable).get()) ==
+                            reinterpret_cast<PyObject*>(base_in_c(type));
+  if (!is_maker || short_name_of(object_of(callable)) != "__new__") return nullptr;
+  return new_instance(interpreter, arguments[0]);
 }
 
 Sym cached_property_value(Interpreter& interpreter, const Sym& property, const Sym& instance) {
@@ -306,14 +354,19 @@ void set_own_attribute(Interpreter& interpreter, const Sym& owner, BorrowedRef n
   if (owner->kind != SymKind::kObject) cannot("");
   BorrowedRef object = object_of(owner);
   PyTypeObject* type = object.type();
-  const bool holds_attributes =
-      PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) || is_namespace_class(type);
+  const bool holds_attributes = PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) ||
+                                is_namespace_class(type) || type == &PyFunction_Type;
   if (!holds_attributes || PyType_Check(object.get()) || PyModule_Check(object.get()) ||
       (!as<ObjectValue>(owner).is_new && !owner->source)) {
     cannot("");
   }
   Ref cls = type_of(interpreter, owner);
   const Sym raw = class_member(interpreter, cls, name);
+  if (raw && as_descriptor(raw) &&
+      type_of(interpreter, raw).get() == reinterpret_cast<PyObject*>(&PyProperty_Type)) {
+    set_by_descriptor(interpreter, raw, owner, value);
+    return;
+  }
   if (raw) {
     PyTypeObject* kind = reinterpret_cast<PyTypeObject*>(type_of(interpreter, raw).get());
     PyObject* real = _PyType_Lookup(type, name);
@@ -363,6 +416,7 @@ Sym call_object_method(Interpreter& interpreter, const Sym& callable,
     PyUnicode_InternInPlace(&text);
     return Ref::steal(text);
   };
+  if (Sym made = make_of_container_class(interpreter, callable, given)) return made;
   if (given.size() == 1 && is("__new__")) return new_instance(interpreter, given[0]);
   if (given.size() == 1 && is("__init__")) return interpreter.none();
   if (given.size() == 3 && is("__setattr__") && name_at(1)) {

@@ -19,6 +19,13 @@ bool has_objects_method(Interpreter& interpreter, BorrowedRef cls, const char* n
 // Throws Break where it is not.
 Sym make_instance(Interpreter& interpreter, const Sym& cls, CallArguments arguments);
 
+// The class itself where it is written in C, else the nearest such class that it is derived from.
+PyTypeObject* base_in_c(PyTypeObject* type);
+
+// list.__new__(cls, …) for a class derived from list, and the same of dict; null: something else.
+Sym make_of_container_class(Interpreter& interpreter, const Sym& callable,
+                            const std::vector<Sym>& arguments);
+
 // The trace is over: what the instances made in it hold is dropped, for it may be they themselves.
 void drop_instances();
 

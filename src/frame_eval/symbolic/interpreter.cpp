@@ -29,6 +29,7 @@ const HandlerTable& handler_table() {
     HandlerTable handlers{};
     install_load_store(handlers);
     install_arith(handlers);
+    install_names(handlers);
     install_call(handlers);
     install_build(handlers);
     install_control(handlers);
@@ -46,6 +47,12 @@ std::string utf8_text(BorrowedRef text) {
   const char* chars = text && PyUnicode_Check(text.get()) ? PyUnicode_AsUTF8(text.get()) : nullptr;
   if (chars == nullptr) PyErr_Clear();
   return chars == nullptr ? "?" : chars;
+}
+
+Ref interned_name(BorrowedRef text) {
+  PyObject* name = Py_NewRef(text.get());
+  PyUnicode_InternInPlace(&name);
+  return Ref::steal(name);
 }
 
 int64_t& trace_clock() {
@@ -384,9 +391,8 @@ Sym Interpreter::run_until_raise(Frame& frame, bool callers_handle) {
     if (instruction.op == Instr::kYieldValue) return frame.pop();
     const InstructionHandler handler = handlers[static_cast<size_t>(instruction.op)];
     if (handler == nullptr) {
-      throw_break(
-          instruction.op == Instr::kLoadBuildClass ? "class_made" : "unsupported_instruction",
-          fmt::format("the instruction {}", instruction_name(instruction.op)));
+      throw_break("unsupported_instruction",
+                  fmt::format("the instruction {}", instruction_name(instruction.op)));
     }
     const bool may_go_on = callers_handle || is_handled(*frame.bytecode, instruction);
     if (may_go_on) {

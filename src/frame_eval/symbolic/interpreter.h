@@ -171,6 +171,7 @@ using InstructionHandler = void (*)(Interpreter&, Frame&, const Instruction&);
 using HandlerTable = std::array<InstructionHandler, 256>;
 void install_load_store(HandlerTable& table);
 void install_arith(HandlerTable& table);
+void install_names(HandlerTable& table);
 void install_call(HandlerTable& table);
 void install_build(HandlerTable& table);
 void install_control(HandlerTable& table);
@@ -179,5 +180,7 @@ void install_exception(HandlerTable& table);
 void install_iter(HandlerTable& table);
 
 std::string utf8_text(BorrowedRef text);
+// The text itself, as the names in code are.
+Ref interned_name(BorrowedRef text);
 
 }  // namespace numlift::frame_eval

@@ -4,10 +4,13 @@
 
 #include "numlift/numpy_shim/numpy.h"
 #include "numlift/py/py_error.h"
+#include "symbolic/array_iterators.h"
 #include "symbolic/builtins.h"
+#include "symbolic/container_classes.h"
 #include "symbolic/containers.h"
 #include "symbolic/enums.h"
 #include "symbolic/exceptions.h"
+#include "symbolic/grown_list.h"
 #include "symbolic/numpy_calls.h"
 #include "symbolic/numpy_views.h"
 #include "symbolic/operators.h"
@@ -22,45 +25,6 @@ namespace numlift::frame_eval {
 
 namespace {
 
-// The iterator of `iterable` behind its first `position` items.
-CallShape iterator_shape(Sym iterable, size_t position, const char* maker = "iter") {
-  return {Ref::create(known_object("builtins", maker)),
-          {std::move(iterable)},
-          {},
-          static_cast<int64_t>(position)};
-}
-
-// The iterators of lists, tuples, ranges and strings know their place by its number.
-CallShape placed_shape(Sym iterable, int64_t place, const char* maker = "iter") {
-  CallShape shape = iterator_shape(std::move(iterable), 0, maker);
-  if (place != 0 || maker == std::string_view("reversed")) shape.place = place;
-  return shape;
-}
-
-// reversed() of an array: its elements are read when their turn comes.
-struct ReversedArrayIterator : IteratorValue {
-  explicit ReversedArrayIterator(Sym array) : array(std::move(array)) {}
-  Sym next(Tracer& tracer) override {
-    if (left < 0) left = numpy_row_count(tracer, array);
-    if (left == 0) return nullptr;
-    ++given;
-    return numpy_get_item(tracer, array, tracer.constant(checked(PyLong_FromLongLong(--left))));
-  }
-  std::optional<SizeExpr> items_left(Tracer& tracer) override {
-    return tracer.simplify(as<ArrayValue>(array).type.dims[0]) - SizeExpr(given);
-  }
-  Sym item_ahead(Tracer& tracer, const SizeExpr& index) override {
-    const SizeExpr last = tracer.simplify(as<ArrayValue>(array).type.dims[0]) - 1;
-    return numpy_get_item(tracer, array, tracer.new_size(last - SizeExpr(given) - index));
-  }
-  std::optional<CallShape> shape() const override {
-    return iterator_shape(array, static_cast<size_t>(given), "reversed");
-  }
-  Sym array;
-  int64_t left = -1;  // not asked yet
-  int64_t given = 0;
-};
-
 // The items of `origin`, which does not change; `maker` is the builtin that iterates it so.
 struct ListIterator : IteratorValue {
   ListIterator(std::vector<Sym> items, Sym origin, const char* maker = "iter")
@@ -73,28 +37,6 @@ struct ListIterator : IteratorValue {
   Sym origin;
   const char* maker;
   size_t position = 0;
-};
-
-// Elements are read when their turn comes: the loop may have stored to the array.
-struct ArrayIterator : IteratorValue {
-  explicit ArrayIterator(Sym array) : array(std::move(array)) {}
-  Sym next(Tracer& tracer) override {
-    if (count < 0) count = numpy_row_count(tracer, array);
-    if (position >= count) return nullptr;
-    return numpy_get_item(tracer, array, tracer.constant(checked(PyLong_FromLongLong(position++))));
-  }
-  std::optional<SizeExpr> items_left(Tracer& tracer) override {
-    if (array->kind != SymKind::kArray || as<ArrayValue>(array).type.rank() == 0)
-      return std::nullopt;
-    return tracer.simplify(as<ArrayValue>(array).type.dims[0]) - SizeExpr(position);
-  }
-  Sym item_ahead(Tracer& tracer, const SizeExpr& index) override {
-    return numpy_get_item(tracer, array, tracer.new_size(index + SizeExpr(position)));
-  }
-  std::optional<CallShape> shape() const override { return placed_shape(array, position); }
-  Sym array;
-  int64_t count = -1;  // not asked yet
-  int64_t position = 0;
 };
 
 // The order in which a container is gone through, as the builtin that does it is called.
@@ -123,6 +65,7 @@ struct LiveListIterator : IteratorValue {
   std::optional<CallShape> shape() const override {
     if (!list) return iterator_shape(make_list({}), 0, maker_of(order));
     // The iterator is made before the list gets what the trace has put into it.
+    if (is_container_instance(list)) return std::nullopt;
     if (list->kind == SymKind::kObject) {
       const int64_t size = PyList_GET_SIZE(object_of(list).get());
       if (position > (order == Order::kForward ? size : size - 1)) return std::nullopt;
@@ -182,6 +125,7 @@ struct LiveDictIterator : IteratorValue {
     bool is_as_before =
         !has_failed && items_now().size() == size && dict_removals(dict) == removals;
     // The iterator is made before the dict gets what the trace has put into it.
+    if (is_container_instance(dict)) return std::nullopt;
     if (dict->kind == SymKind::kObject) {
       const auto real_size = static_cast<size_t>(PyDict_GET_SIZE(object_of(dict).get()));
       is_as_before &= removals == 0 && size == real_size;
@@ -437,11 +381,13 @@ std::shared_ptr<IteratorValue> make_iterator(Interpreter& interpreter, const Sym
   if (is_numpy_value(value)) {
     if (value->kind != SymKind::kArray || as<ArrayValue>(value).type.rank() == 0)
       numpy_row_count(interpreter.tracer, value);  // throws
-    return std::make_shared<ArrayIterator>(value);
+    return make_array_iterator(value);
   }
   switch (value->kind) {
     case SymKind::kList:
       return std::make_shared<LiveListIterator>(interpreter, value, Order::kForward);
+    case SymKind::kGrownList:
+      return make_grown_iterator(value);
     case SymKind::kTuple:
       return std::make_shared<ListIterator>(as<SequenceValue>(value).items, value);
     case SymKind::kSet:
@@ -560,7 +506,7 @@ Sym make_reversed(Interpreter& interpreter, const Sym& values) {
     return range->reversed();
   if (values->kind == SymKind::kIterator) throw_break("would_raise", "reversed() of an iterator");
   if (values->kind == SymKind::kArray && as<ArrayValue>(values).type.rank() > 0)
-    return std::make_shared<ReversedArrayIterator>(values);
+    return make_reversed_array_iterator(values);
   if (values->kind == SymKind::kSet) throw_break("would_raise", "reversed() of a set");
   if (is_dict(values)) return make_dict_iterator(interpreter, values, Order::kBackward);
   if (values->kind == SymKind::kObject) {
@@ -577,24 +523,11 @@ Sym make_reversed(Interpreter& interpreter, const Sym& values) {
                                         "reversed");
 }
 
-std::vector<std::pair<Sym, Sym>> collect_pairs(Interpreter& interpreter, const Sym& value) {
-  if (is_dict(value)) return dict_items(interpreter, value);
-  if (Sym dict = dict_of_library_object(value)) return dict_items(interpreter, dict);
-  if (is_instance_dict(value))
-    return dict_items(interpreter, copy_of_instance_dict(interpreter, value));
-  if (value->kind == SymKind::kObject && !is_list(value) && !is_tuple(value)) {
-    const Ref keys = checked(PyUnicode_InternFromString("keys"));
-    if (_PyType_Lookup(object_of(value).type(), keys.get()) != nullptr) {
-      throw_break("unsupported_value", "a dict is made of a " + type_name(value));
-    }
-  }
-  std::vector<std::pair<Sym, Sym>> pairs;
-  for (const Sym& item : collect_items(interpreter, value)) {
-    auto pair = collect_items(interpreter, item);
-    if (pair.size() != 2) throw_break("would_raise", "a dict is made of something else than pairs");
-    pairs.emplace_back(pair[0], pair[1]);
-  }
-  return pairs;
+std::shared_ptr<IteratorValue> make_container_iterator(Interpreter& interpreter,
+                                                       const Sym& instance, bool backward) {
+  const Order order = backward ? Order::kBackward : Order::kForward;
+  if (is_dict_based(instance)) return make_dict_iterator(interpreter, instance, order);
+  return std::make_shared<LiveListIterator>(interpreter, instance, order);
 }
 
 }  // namespace numlift::frame_eval

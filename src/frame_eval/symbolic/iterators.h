@@ -24,7 +24,8 @@ Sym make_generator(Interpreter& interpreter, std::unique_ptr<Frame> frame);
 // What a generator that is exhausted has returned; None for other iterators.
 Sym generator_result(Interpreter& interpreter, const Sym& iterator);
 
-// (key, value) pairs of a dict or of an iterable of pairs, as dict() and dict.update() take them.
-std::vector<std::pair<Sym, Sym>> collect_pairs(Interpreter& interpreter, const Sym& value);
+// The iterator that the base of a class derived from list or dict gives, or its reversed().
+std::shared_ptr<IteratorValue> make_container_iterator(Interpreter& interpreter,
+                                                       const Sym& instance, bool backward);
 
 }  // namespace numlift::frame_eval

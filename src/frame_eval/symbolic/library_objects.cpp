@@ -99,6 +99,13 @@ Sym call_library_method(Interpreter& interpreter, const Sym& self, const std::st
   return call_python_function(interpreter, interpreter.object(function), std::move(arguments));
 }
 
+bool has_library_method(BorrowedRef polyfill, const std::string& name) {
+  LibraryObject object;
+  object.polyfill = Ref::create(polyfill);
+  const BorrowedRef found = class_item(object, name);
+  return found && PyFunction_Check(found.get());
+}
+
 Sym dict_of_library_object(const Sym& value) {
   LibraryObject* object = as_library_object(value);
   const BorrowedRef name = object ? class_item(*object, "DICT") : nullptr;

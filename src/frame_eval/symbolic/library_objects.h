@@ -34,6 +34,8 @@ void set_library_attribute(Interpreter& interpreter, const Sym& owner, BorrowedR
 // Null: the class has no such method.
 Sym call_library_method(Interpreter& interpreter, const Sym& self, const std::string& name,
                         CallArguments arguments);
+// Whether the polyfill class itself defines the method.
+bool has_library_method(BorrowedRef polyfill, const std::string& name);
 // The dict inside a mapping; null: it is none.
 Sym dict_of_library_object(const Sym& value);
 

@@ -6,6 +6,7 @@
 #include "numlift/numpy_shim/numpy.h"
 #include "numlift/py/py_error.h"
 #include "numlift/support/check.h"
+#include "symbolic/grown_list.h"
 #include "symbolic/numpy_creation.h"
 #include "symbolic/pure.h"
 
@@ -113,6 +114,8 @@ std::optional<Operand> find_operand(Tracer& tracer, const Sym& value) {
     case SymKind::kList: {
       return array_operand(tracer, array_from_sequence(tracer, value));
     }
+    case SymKind::kGrownList:
+      return array_operand(tracer, grown_array(tracer, as<GrownList>(value)));
     case SymKind::kNull:
     case SymKind::kSet:
     case SymKind::kDict:

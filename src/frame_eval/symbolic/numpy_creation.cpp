@@ -294,7 +294,8 @@ Sym with_dtype(Tracer& tracer, const Sym& value, std::optional<DType> dtype, cha
   }
   const DType from = operand.type.dtype, to = dtype.value_or(from);
   const OrderOperand layout = order_operand(operand);
-  if (!copy && from == to) {
+  const bool is_fresh = value->kind == SymKind::kGrownList;
+  if ((!copy || is_fresh) && from == to) {
     const auto c = [&] { return is_c_contiguous(tracer, from, operand.dims, operand.strides); };
     const auto f = [&] { return is_f_contiguous(tracer, from, operand.dims, operand.strides); };
     if (order == 'K' || (order == 'C' && c()) || (order == 'F' && f()) ||

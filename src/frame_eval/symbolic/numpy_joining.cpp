@@ -3,6 +3,7 @@
 
 #include "numlift/numpy_shim/dtypes.h"
 #include "numlift/py/py_error.h"
+#include "symbolic/grown_list.h"
 #include "symbolic/numpy_calls.h"
 #include "symbolic/numpy_creation.h"
 #include "symbolic/numpy_handlers.h"
@@ -163,6 +164,32 @@ Sym at_least(Tracer& tracer, const Sym& value, int rank) {
 
 }  // namespace
 
+namespace {
+
+// All items of a list that a loop made, along a new first axis. Null: it is none, or more is asked
+// for than to join them.
+Sym items_of_grown(Tracer& tracer, const NumpyArguments& arguments) {
+  const Sym& list = arguments.values[0];
+  if (list->kind != SymKind::kGrownList) return nullptr;
+  for (const char* option : {"out", "dtype", "casting"}) {
+    if (arguments.get_unless_none(option)) return nullptr;
+  }
+  const Sym axis = arguments.get("axis");
+  if (axis && (is_none(axis) || *constant_int(tracer, axis, arguments.entry->path) != 0))
+    return nullptr;
+  return grown_array(tracer, as<GrownList>(list));
+}
+
+// The first two axes as one.
+Sym joined_rows(Tracer& tracer, const Sym& items) {
+  std::vector<SizeExpr> dims = dims_of(tracer, array_in(items));
+  dims[1] = dims[0] * dims[1];
+  dims.erase(dims.begin());
+  return reshape_array(tracer, array_in(items), std::move(dims));
+}
+
+}  // namespace
+
 Sym call_concatenate(Tracer& tracer, const NumpyArguments& arguments) {
   std::vector<Sym> arrays;
   const Sym axis = arguments.get("axis");
@@ -177,11 +204,15 @@ Sym call_concatenate(Tracer& tracer, const NumpyArguments& arguments) {
     }
     return join(tracer, arguments, arrays, 0);
   }
+  if (const Sym items = items_of_grown(tracer, arguments)) {
+    if (array_in(items).type.rank() > 1) return joined_rows(tracer, items);
+  }
   arrays = arrays_argument(tracer, arguments.values[0], "concatenate");
   return join(tracer, arguments, arrays, constant_int(tracer, axis, "concatenate").value_or(0));
 }
 
 Sym call_stack(Tracer& tracer, const NumpyArguments& arguments) {
+  if (Sym items = items_of_grown(tracer, arguments)) return items;
   std::vector<Sym> arrays = arrays_argument(tracer, arguments.values[0], "stack");
   if (arrays.empty()) throw_break("would_raise", "need at least one array to stack");
   const int rank = array_in(arrays[0]).type.rank();
@@ -198,6 +229,10 @@ Sym call_stack(Tracer& tracer, const NumpyArguments& arguments) {
 }
 
 Sym call_hstack(Tracer& tracer, const NumpyArguments& arguments) {
+  if (Sym items = items_of_grown(tracer, arguments)) {
+    const int rank = array_in(items).type.rank();
+    if (rank < 3) return rank == 1 ? items : joined_rows(tracer, items);
+  }
   std::vector<Sym> arrays = arrays_argument(tracer, arguments.values[0], "hstack");
   for (Sym& value : arrays) value = at_least(tracer, value, 1);
   return join(tracer, arguments, arrays,
@@ -205,6 +240,12 @@ Sym call_hstack(Tracer& tracer, const NumpyArguments& arguments) {
 }
 
 Sym call_vstack(Tracer& tracer, const NumpyArguments& arguments) {
+  if (Sym items = items_of_grown(tracer, arguments)) {
+    const int rank = array_in(items).type.rank();
+    const int behind[] = {1};
+    if (rank == 1) return insert_axes(tracer, array_in(items), behind);
+    return rank == 2 ? items : joined_rows(tracer, items);
+  }
   std::vector<Sym> arrays = arrays_argument(tracer, arguments.values[0], "vstack");
   for (Sym& value : arrays) value = at_least(tracer, value, 2);
   return join(tracer, arguments, arrays, 0);

@@ -11,8 +11,12 @@ namespace numlift::frame_eval {
 
 namespace {
 
-bool is_int(const Sym& value) {
+// In a loop also one that only the run knows.
+bool is_int(Tracer& tracer, const Sym& value) {
   if (value->kind == SymKind::kSize) return true;
+  if (value->kind == SymKind::kScalar)
+    return tracer.in_region() &&
+           static_cast<const ScalarValue&>(*value).type.dtype == DType::kInt64;
   return value->kind == SymKind::kObject &&
          PyLong_CheckExact(static_cast<const ObjectValue&>(*value).object.get());
 }
@@ -40,15 +44,23 @@ Sym arange_of_ints(Tracer& tracer, const SizeExpr& start, const SizeExpr& stop,
   const bool down = tracer.decide_less(step, 0, reason);
   const SizeExpr distance = tracer.simplify(down ? start - stop : stop - start);
   const SizeExpr stride = tracer.simplify(down ? -step : step);
-  // NumPy computes the length in float64.
+  const auto is_run_time = [&](const SizeExpr& size) { return tracer.is_run_time(size); };
+  // NumPy computes the length in float64. (What changes from iteration to iteration is not asked
+  // about: so long an array cannot be had anyway.)
   for (const SizeExpr* size : {&distance, &stride}) {
-    if (tracer.decide_less(int64_t{1} << 52, *size, reason))
+    if (!is_run_time(*size) && tracer.decide_less(int64_t{1} << 52, *size, reason))
       throw_break("numpy_argument", "a long range");
   }
+  const auto steps = [&](const SizeExpr& all) {
+    return stride.constant() == 1 ? all : SizeExpr::floor_div(all + (stride - 1), stride);
+  };
   SizeExpr length = 0;
-  if (tracer.decide_less_equal(0, distance, reason)) {
-    length =
-        stride.constant() == 1 ? distance : SizeExpr::floor_div(distance + (stride - 1), stride);
+  if (is_run_time(distance)) {
+    const bool is_known =
+        tracer.holds_always(SizeGuard::Relation::kLessEqual, 0, distance, reason) == true;
+    length = steps(is_known ? distance : SizeExpr::max(distance, 0));
+  } else if (tracer.decide_less_equal(0, distance, reason)) {
+    length = steps(distance);
   }
   length = tracer.simplify(length);
   if (dtype != DType::kInt64 && is_integer(dtype)) {
@@ -148,7 +160,8 @@ Sym call_arange(Tracer& tracer, const NumpyArguments& arguments) {
   Sym step = arguments.get_unless_none("step");
   const auto dtype = dtype_argument(tracer, arguments.get("dtype"), "arange");
   if (is_none(start)) throw_break("numpy_argument", "arange without a start");
-  const bool ints = is_int(start) && (!stop || is_int(stop)) && (!step || is_int(step));
+  const bool ints =
+      is_int(tracer, start) && (!stop || is_int(tracer, stop)) && (!step || is_int(tracer, step));
   const bool floating = dtype == DType::kFloat64 || dtype == DType::kFloat32;
   if (ints && (!dtype || is_integer(*dtype) || floating)) {
     const SizeExpr one = stop ? size_argument(tracer, start, "arange") : SizeExpr(0);

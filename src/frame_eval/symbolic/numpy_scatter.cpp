@@ -85,9 +85,23 @@ NodeId apart_from(Tracer& tracer, const ArrayValue& array, NodeId value) {
   return tracer.append(Op::kCopy, {value}, NoAttr{}, array_type(type.dtype, type.dims));
 }
 
-// body(at, place) at the elements of a mask up to the last true one; `place` counts the true ones
-// before. It is below `count`: what is stored there at an element that is not true is stored to
-// again.
+// body(at, place) at the true elements of a mask; `place` counts the true ones before.
+void repeat_where(Tracer& tracer, NodeId mask, const SizeExpr& count,
+                  const std::function<void(const Places& at, const SizeExpr& place)>& body) {
+  const SizeExpr place = tracer.run_symbol(tracer.hint(count) / 2, Tracer::Bounds{0, count});
+  tracer.assign({*place.as_symbol()}, {tracer.size_node(0)});
+  const std::vector<SizeExpr> dims = tracer.type_of(mask).dims;  // of a node that may move
+  repeat(tracer, dims, [&](const Places& at) {
+    const NodeId is_true = tracer.enter_region(Op::kIf, {number_at(tracer, mask, at)}, NoAttr{});
+    body(at, place);
+    tracer.assign({*place.as_symbol()}, {tracer.size_node(place + 1)});
+    tracer.leave_region(is_true);
+  });
+}
+
+// The same for single numbers, where a wrong guess would cost more than the body: it runs at all
+// elements up to the last true one. `place` is below `count`: what is stored there at an element
+// that is not true is stored to again.
 void repeat_masked(Tracer& tracer, NodeId mask, const SizeExpr& count,
                    const std::function<void(const Places& at, const SizeExpr& place)>& body) {
   const SizeExpr place = tracer.run_symbol(tracer.hint(count) / 2, Tracer::Bounds{0, count});
@@ -131,9 +145,11 @@ Sym gather_masked(Tracer& tracer, NodeId source, NodeId mask) {
   dims.erase(dims.begin(), dims.begin() + tracer.type_of(mask).rank());
   dims.insert(dims.begin(), count);
   const Sym result = fresh(tracer, type.dtype, std::move(dims));
-  repeat_masked(tracer, mask, count, [&](const Places& at, const SizeExpr& place) {
-    store_at(tracer, static_cast<ArrayValue&>(*result), {place}, read_at(tracer, source, at));
-  });
+  const bool is_of_rows = type.rank() > tracer.type_of(mask).rank();
+  (is_of_rows ? repeat_where : repeat_masked)(
+      tracer, mask, count, [&](const Places& at, const SizeExpr& place) {
+        store_at(tracer, static_cast<ArrayValue&>(*result), {place}, read_at(tracer, source, at));
+      });
   return result;
 }
 

@@ -164,54 +164,6 @@ AxisOrder ufunc_order(Tracer& tracer, char order, std::span<const Operand> opera
   return result_order(tracer, order, dims, layouts);
 }
 
-// Scalar arithmetic on NumPy integers warns of overflow, array arithmetic does not.
-void watch_integer_overflow(Tracer& tracer, const std::string& name, DType dtype,
-                            std::span<const NodeId> nodes) {
-  if (!is_integer(dtype) || (tracer.fp_checks & kFpOver) == 0) return;
-  const bool is_signed = kind_of(dtype) == DTypeKind::kSigned;
-  const int bits = static_cast<int>(8 * item_size(dtype));
-  const auto test = [&](Op op, NodeId a, NodeId b) {
-    return elementwise(tracer, op, {a, b}, DType::kBool);
-  };
-  Ref info = checked(PyObject_CallOneArg(numpy_attribute("iinfo").get(),
-                                         numpy_shim::scalar_class_of(dtype).get()));
-  Ref low = checked(PyObject_GetAttrString(info.get(), "min"));
-  if (name == "negative" || (name == "absolute" && is_signed)) {
-    const Op op = is_signed ? Op::kNotEqual : Op::kEqual;
-    require(tracer, test(op, nodes[0], number_node(tracer, low, dtype)));
-    return;
-  }
-  Op op;
-  if (name == "add") {
-    op = Op::kAdd;
-  } else if (name == "subtract") {
-    op = Op::kSubtract;
-  } else if (name == "multiply") {
-    op = Op::kMultiply;
-  } else {
-    return;
-  }
-  if (op == Op::kSubtract && !is_signed) {
-    require(tracer, test(Op::kGreaterEqual, nodes[0], nodes[1]));
-    return;
-  }
-  // In float64: exact where it matters for up to 32 bits; for 64 bits the bound lies a little
-  // inside the range, so that rounding never hides an overflow.
-  const double limit = is_signed
-                           ? (bits == 64 ? 9.22e18 : static_cast<double>((1LL << (bits - 1)) - 1))
-                           : (bits == 64 ? 1.844e19 : static_cast<double>((1LL << bits) - 1));
-  const double floor = is_signed ? (bits == 64 ? -limit : -limit - 1) : 0;
-  const NodeId exact = elementwise(
-      tracer, op,
-      {cast(tracer, nodes[0], DType::kFloat64), cast(tracer, nodes[1], DType::kFloat64)},
-      DType::kFloat64);
-  const auto bound = [&](double value) {
-    return number_node(tracer, checked(PyFloat_FromDouble(value)), DType::kFloat64);
-  };
-  require(tracer, test(Op::kGreaterEqual, exact, bound(floor)));
-  require(tracer, test(Op::kLessEqual, exact, bound(limit)));
-}
-
 // Integer powers: NumPy raises for negative exponents. The exponent that the loop gets is never
 // negative, so that NumPy's own loop can't raise in the middle of the program.
 void watch_integer_power(Tracer& tracer, DType dtype, std::vector<NodeId>* nodes) {
@@ -348,9 +300,6 @@ Sym apply_ufunc(Tracer& tracer, BorrowedRef ufunc, std::span<const Sym> operand_
     }
     if (name == "power" && is_integer(loop->inputs[0]))
       watch_integer_power(tracer, loop->inputs[1], &nodes);
-    if (options.scalar_math && !any_array) {
-      watch_integer_overflow(tracer, name, loop->inputs[0], nodes);
-    }
     for (NodeId& operand : nodes) operand = broadcast_node(tracer, operand, dims);
     if (mixed_signs) {
       node = compare_mixed_signs(tracer, name, nodes[0], nodes[1]);

@@ -10,6 +10,8 @@
 #include "symbolic/library_objects.h"
 #include "symbolic/instances.h"
 #include "symbolic/limits.h"
+#include "symbolic/identity_numbers.h"
+#include "symbolic/outside_containers.h"
 #include "symbolic/pure.h"
 #include "symbolic/python_scalars.h"
 #include "symbolic/side_effects.h"
@@ -89,6 +91,7 @@ std::optional<Sym> container_binary(Interpreter& interpreter, int nb_op, bool in
     }
     return merged;
   }
+  if (in_place && is_outside_set(a) && change_outside_set(interpreter, nb_op, a, b)) return a;
   return set_binary(interpreter, nb_op, in_place, a, b);
 }
 
@@ -166,6 +169,12 @@ std::optional<bool> compare_containers(Interpreter& interpreter, int compare, co
     return compare_sequences(interpreter, compare, slice_parts(interpreter, a),
                              slice_parts(interpreter, b));
   }
+  if (is_outside_set(a) || is_outside_set(b)) {
+    const auto inside = [&](const Sym& value) {
+      return is_outside_set(value) ? copy_of_outside_set(interpreter, value) : value;
+    };
+    return set_compare(interpreter, compare, inside(a), inside(b));
+  }
   if (auto result = set_compare(interpreter, compare, a, b)) return result;
   if (compare != kEqual && compare != kNotEqual) return std::nullopt;
   if (is_dict(a) && is_dict(b)) {
@@ -174,7 +183,8 @@ std::optional<bool> compare_containers(Interpreter& interpreter, int compare, co
     const auto left = dict_items(interpreter, a), right = dict_items(interpreter, b);
     for (size_t i = 0; equal && i < left.size(); ++i) {
       const auto has_key = [&](const auto& item) {
-        return same_key(object_of(item.first), object_of(left[i].first));
+        return item.first == left[i].first ||
+               same_key(object_of(item.first), object_of(left[i].first));
       };
       auto other = right.begin() + static_cast<ptrdiff_t>(i);  // mostly
       if (!has_key(*other)) other = std::find_if(right.begin(), right.end(), has_key);
@@ -192,6 +202,7 @@ bool is_plain_builtin(const Sym& value) {
     case SymKind::kSize:
     case SymKind::kTuple:
     case SymKind::kList:
+    case SymKind::kGrownList:
     case SymKind::kSet:
     case SymKind::kDict:
     case SymKind::kSlice:
@@ -317,6 +328,10 @@ Sym compare_operation(Interpreter& interpreter, int compare, const Sym& left, co
           must(PyObject_RichCompare(x->get(), y->get(), kRich[compare])));
     }
   }
+  if (compare == kEqual || compare == kNotEqual) {
+    if (const auto same = same_identity_number(interpreter, a, b))
+      return interpreter.boolean(*same == (compare == kEqual));
+  }
   if (Sym result = compare_keys(interpreter, compare, a, b)) return result;
   if (auto result = compare_containers(interpreter, compare, a, b))
     return interpreter.boolean(*result);
@@ -324,9 +339,9 @@ Sym compare_operation(Interpreter& interpreter, int compare, const Sym& left, co
     // Of different types here, or of types that compare by identity.
     return interpreter.boolean(is_identical(interpreter, a, b) == (compare == kEqual));
   }
-  static constexpr const char* kNames[] = {"__lt__", "__le__", "__eq__",
-                                           "__ne__", "__gt__", "__ge__"};
-  if (auto result = special_method(interpreter, a, kNames[compare], {b})) return result;
+  const bool is_plain_left = is_plain_builtin(a), is_plain_right = is_plain_builtin(b);
+  if (auto result = compare_by_methods(interpreter, compare, a, b, is_plain_left, is_plain_right))
+    return result;
   unsupported_operands("comparison", a, b);
 }
 
@@ -356,6 +371,19 @@ bool is_identical(Interpreter& interpreter, const Sym& a, const Sym& b) {
         type_of(interpreter, value);
         return false;
       }
+    }
+    // Whether they are one is what matters, not which objects they are.
+    const auto may_vary = [](const Sym& value) {
+      return value->source && value->source->kind != guards::Source::Kind::kConstant &&
+             !is_pure(object_of(value));
+    };
+    if (may_vary(a) && may_vary(b)) {
+      using guards::Predicate;
+      interpreter.tracer.guard(
+          a->source,
+          same ? Predicate(guards::IsSame{b->source}) : Predicate(guards::AreDistinct{{b->source}}),
+          "identity at " + interpreter.location_text());
+      return same;
     }
     real_object(interpreter, a, "identity");
     real_object(interpreter, b, "identity");
@@ -398,6 +426,7 @@ bool equal_items(Interpreter& interpreter, const Sym& a, const Sym& b) {
 bool contains(Interpreter& interpreter, const Sym& container, const Sym& item) {
   if (is_dict(container)) return find_in_dict(interpreter, container, item) != nullptr;
   if (is_set(container)) return set_contains(interpreter, container, item);
+  if (is_outside_set(container)) return outside_set_contains(interpreter, container, item);
   if (auto* view = dynamic_cast<DictView*>(container.get());
       view && view->part == DictView::Part::kKeys) {
     return find_in_dict(interpreter, view->dict, item) != nullptr;
@@ -472,6 +501,8 @@ bool truth(Interpreter& interpreter, const Sym& value) {
     case SymKind::kTuple:
     case SymKind::kList:
       return !as<SequenceValue>(value).items.empty();
+    case SymKind::kGrownList:
+      return truth(interpreter, length_of(interpreter, value));
     case SymKind::kSet:
       return PySet_GET_SIZE(as<SetValue>(value).real.get()) != 0;
     case SymKind::kDict:
@@ -500,6 +531,7 @@ bool truth(Interpreter& interpreter, const Sym& value) {
       }
       if (is_list(value)) return !sequence_items(interpreter, value).empty();
       if (is_dict(value)) return dict_length(interpreter, value) != 0;
+      if (is_outside_set(value)) return outside_set_size(interpreter, value) != 0;
       PyTypeObject* type = object.type();
       const bool has_bool = type->tp_as_number && type->tp_as_number->nb_bool;
       const bool has_length = (type->tp_as_mapping && type->tp_as_mapping->mp_length) ||

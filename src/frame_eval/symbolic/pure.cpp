@@ -181,6 +181,7 @@ Ref type_of(Interpreter& interpreter, const Sym& value) {
       return tuple.named_tuple_class ? tuple.named_tuple_class : type(PyTuple_Type);
     }
     case SymKind::kList:
+    case SymKind::kGrownList:
       return type(PyList_Type);
     case SymKind::kSet:
       return type(PySet_Type);
@@ -296,6 +297,7 @@ std::string type_name(const Sym& value) {
     case SymKind::kTuple:
       return "tuple";
     case SymKind::kList:
+    case SymKind::kGrownList:
       return "list";
     case SymKind::kSet:
       return "set";

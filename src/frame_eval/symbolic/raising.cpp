@@ -60,6 +60,7 @@ class StandIns {
         return self ? checked(PyObject_GetAttr(self.get(), method.name.get())) : Ref();
       }
       case SymKind::kNull:
+      case SymKind::kGrownList:
       case SymKind::kFunction:
       case SymKind::kCell:
       case SymKind::kIterator:

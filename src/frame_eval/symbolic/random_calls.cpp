@@ -15,10 +15,12 @@ struct Draw {
   std::string_view name;
   size_t size_at;
 };
+constexpr size_t kNoSize = SIZE_MAX;
 constexpr Draw kDraws[] = {
     {"beta", 2},
     {"binomial", 2},
     {"chisquare", 1},
+    {"choice", 1},
     {"exponential", 1},
     {"f", 2},
     {"gamma", 2},
@@ -33,10 +35,12 @@ constexpr Draw kDraws[] = {
     {"negative_binomial", 2},
     {"normal", 2},
     {"pareto", 1},
+    {"permutation", kNoSize},
     {"poisson", 1},
     {"power", 1},
     {"random", 0},
     {"rayleigh", 1},
+    {"shuffle", kNoSize},
     {"standard_cauchy", 0},
     {"standard_exponential", 0},
     {"standard_gamma", 1},
@@ -85,8 +89,38 @@ bool is_draw(const Sym& generator, const std::string& name) {
          find_draw(name) != nullptr;
 }
 
+namespace {
+
+// Of what is permuted or chosen from: an array, or the numbers below an int.
+std::optional<std::vector<SizeExpr>> permuted_dims(Tracer& tracer, const CallArguments& arguments) {
+  if (arguments.positional.empty()) return std::nullopt;
+  const Sym& from = arguments.positional[0];
+  if (from->kind == SymKind::kArray) return dims_of(tracer, as<ArrayValue>(from));
+  const bool is_int = from->kind == SymKind::kSize ||
+                      (from->kind == SymKind::kObject && PyLong_CheckExact(object_of(from).get()));
+  if (!is_int) return std::nullopt;
+  return std::vector<SizeExpr>{size_argument(tracer, from, "a permutation")};
+}
+
+// A vector is shuffled as permutation() permutes it.
+Sym shuffle(Interpreter& interpreter, const Sym& generator, const CallArguments& arguments) {
+  const bool is_vector = arguments.positional.size() == 1 && arguments.keywords.empty() &&
+                         arguments.positional[0]->kind == SymKind::kArray &&
+                         as<ArrayValue>(arguments.positional[0]).type.rank() == 1;
+  if (!is_vector)
+    throw_break("unsupported_numpy",
+                "numpy.random.Generator.shuffle of something else than a vector");
+  auto& array = as<ArrayValue>(arguments.positional[0]);
+  const Sym permuted = call_draw(interpreter, generator, "permutation", arguments);
+  interpreter.tracer.store(array, interpreter.tracer.read(as<ArrayValue>(permuted)));
+  return interpreter.none();
+}
+
+}  // namespace
+
 Sym call_draw(Interpreter& interpreter, const Sym& generator, const std::string& name,
               CallArguments arguments) {
+  if (name == "shuffle") return shuffle(interpreter, generator, arguments);
   Tracer& tracer = interpreter.tracer;
   const std::string path = "numpy.random.Generator." + name;
   if (!tracer.takes_control_flow) throw_break("unsupported_numpy", path + " with this backend");
@@ -97,6 +131,11 @@ Sym call_draw(Interpreter& interpreter, const Sym& generator, const std::string&
   if (!size && arguments.positional.size() > size_at) size = arguments.positional[size_at];
   std::optional<std::vector<SizeExpr>> dims;
   if (!is_none(size)) dims = shape_argument(tracer, size, path);
+  if (size_at == kNoSize) dims = permuted_dims(tracer, arguments);
+  if (name == "choice" && dims) {
+    const auto from = permuted_dims(tracer, arguments);
+    if (!from || from->size() != 1) dims = std::nullopt;  // rows
+  }
   const Ref method = checked(PyObject_GetAttrString(generator_class().get(), name.c_str()));
   arguments.positional.insert(arguments.positional.begin(), generator);
   const Sym drawn =

@@ -262,8 +262,8 @@ bool Regions::may_branch(const Frame& frame, size_t if_true, size_t if_false) {
   return false;
 }
 
-void Regions::branch(Frame& frame, NodeId condition, const FrameState& true_state, size_t if_true,
-                     const FrameState& false_state, size_t if_false) {
+void Regions::branch(Frame& frame, NodeId condition, FrameState true_state, size_t if_true,
+                     FrameState false_state, size_t if_false) {
   Tracer& tracer = interpreter_.tracer;
   const size_t index = frame.next - 1;
   Context* const context = context_of(frame);
@@ -273,7 +273,13 @@ void Regions::branch(Frame& frame, NodeId condition, const FrameState& true_stat
   };
   const bool is_outermost = open_.empty();
   // Refused with the loop behind the test.
-  if (is_outermost) open_.push_back(tested_loop(frame, if_true, if_false).value());
+  const auto tested = tested_loop(frame, if_true, if_false);
+  if (is_outermost) open_.push_back(tested.value());
+  if (tested && facts_.loops.contains(*tested)) {
+    // Where the loop has no iteration, its lists are the same objects, too.
+    for (const auto& [list, facts] : facts_.loops[*tested].lists)
+      grow_list(frame, list, facts, std::nullopt, {&true_state, &false_state});
+  }
   const HeapImage heap(frame);
   const RegionStart start{NodeId{static_cast<uint32_t>(tracer.graph().size())},
                           tracer.symbol_count()};

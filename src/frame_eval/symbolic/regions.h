@@ -17,6 +17,7 @@
 
 #include "symbolic/control_flow.h"
 #include "symbolic/frame_state.h"
+#include "symbolic/grown_list.h"
 #include "symbolic/hatch_calls.h"
 #include "symbolic/interpreter.h"
 
@@ -29,6 +30,13 @@ struct StatePlace {
   auto operator<=>(const StatePlace&) const = default;
 };
 
+// A slot, or a place of the stack from its bottom on.
+struct ListPlace {
+  bool is_on_stack = false;
+  size_t index = 0;
+  auto operator<=>(const ListPlace&) const = default;
+};
+
 // What is known of the loops of one call from earlier traces of it.
 struct LoopFacts {
   bool may_capture = true;
@@ -39,7 +47,13 @@ struct LoopFacts {
     std::map<StatePlace, StateType> state;  // where it is another than that at the beginning
     std::set<StatePlace> may_alias;
     std::map<size_t, size_t> opened;  // by slot: tuples of this length, whose items are the state
-    int size_classes = 0;             // numbers of StateType::changing given so far
+    // Lists that the loop makes longer, by where they are when it begins.
+    struct List {
+      StateType element;
+      Growth growth = Growth::kFixed;
+    };
+    std::map<ListPlace, List> lists;
+    int size_classes = 0;  // numbers of StateType::changing given so far
   };
   using Place = std::pair<const Bytecode*, size_t>;  // its head
   std::map<Place, Loop> loops;
@@ -79,8 +93,15 @@ class Regions {
   bool may_branch(const Frame& frame, size_t if_true, size_t if_false);
   // Both ways are traced, up to where they meet; the frame stands there. The condition is gone from
   // the stack.
-  void branch(Frame& frame, NodeId condition, const FrameState& true_state, size_t if_true,
-              const FrameState& false_state, size_t if_false);
+  void branch(Frame& frame, NodeId condition, FrameState true_state, size_t if_true,
+              FrameState false_state, size_t if_false);
+
+  // What is done to a list in a loop of the program. False, or null: it is a list like any other,
+  // and up to the caller. Throws Retrace when the list has to become a GrownList first.
+  bool append(const Sym& list, const Sym& item);
+  Sym pop(const Sym& list);
+  Sym item_of(const Sym& list, const Sym& key);
+  bool set_item(const Sym& list, const Sym& key, const Sym& item);
 
   bool is_open() const { return !open_.empty(); }
   bool has_captured() const { return !captured_.empty(); }
@@ -97,9 +118,20 @@ class Regions {
     std::optional<StateType> around;  // what iterations leave in it
     bool aliases = false;             // ... which other variables may hold
   };
+  struct GrowingList {
+    std::shared_ptr<GrownList> list;
+    SizeExpr before;            // its length before the loop
+    SizeExpr behind_iteration;  // kCounted
+    LoopFacts::Loop::List* facts = nullptr;
+    void begin_iteration(const SizeExpr& counter);
+    bool is_behind_iteration() const;
+  };
   struct Context {
     Frame* frame = nullptr;
     size_t head = 0;
+    int64_t begins_at = 0;  // trace_clock()
+    SizeExpr counter;
+    std::vector<GrowingList> lists;
     Paths paths;
     size_t merge = kSink;  // where the ways out of the loop meet
     NodeId block{}, loop{};
@@ -133,6 +165,20 @@ class Regions {
                const std::function<void(const SizeExpr& counter)>& enter,
                const std::function<void()>& exhaust);
   void make_state(Frame& frame, Context* context);
+  void grow_lists(Frame& frame, Context* context, const std::optional<SizeExpr>& trips,
+                  bool has_run);
+  // The list becomes one that the loop can grow: in the states, too, which are of the same frame.
+  // Null: it is one, of a loop around this one.
+  std::shared_ptr<GrownList> grow_list(Frame& frame, const ListPlace& place,
+                                       const LoopFacts::Loop::List& facts,
+                                       const std::optional<SizeExpr>& trips,
+                                       const std::vector<FrameState*>& states);
+  bool lists_are_counted(Context& context);
+  void finish_lists(Context* context, const std::optional<SizeExpr>& trips, bool has_run);
+  // The open loop that makes this list longer.
+  std::pair<Context*, GrowingList*> growing(const Sym& list);
+  void note_growth(GrowingList& list, Growth growth);
+  void must_grow(const Sym& list, const std::optional<StateType>& element, Growth growth);
   void go_around(Context& context);
   void meet_exits(Frame& frame, Context* context, const RegionStart& start, bool is_exhausted);
   // False: the call is to be traced anew, with what is known now.

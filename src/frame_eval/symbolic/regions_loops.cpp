@@ -43,8 +43,8 @@ bool is_shared(const Frame& frame, const std::vector<bool>& live, const Sym& val
   if (value->kind != SymKind::kArray) return false;
   const auto& array = as<ArrayValue>(value);
   const Storage* const storage = array.storage.get();
-  return (storage != own && (storage->is_input || storage->may_alias)) || !array.chain.empty() ||
-         count_holders(frame, live, storage) > 1;
+  return (storage != own && (storage->is_input || storage->may_alias || storage->is_item)) ||
+         !array.chain.empty() || count_holders(frame, live, storage) > 1;
 }
 
 }  // namespace
@@ -331,6 +331,7 @@ void Regions::go_around(Context& context) {
   }
   for (const auto& [place, value] : context.constants)
     has_news = !stays(frame, context, place, value) || has_news;
+  has_news = !lists_are_counted(context) || has_news;
   if (has_news || !part_sizes(frame, context)) throw Retrace{};
   store_carriers(interpreter_.tracer, stores, kNoNode);
 }
@@ -400,6 +401,8 @@ void Regions::capture(Frame& frame, Paths paths, size_t head, const std::optiona
   const bool has_run = trips && tracer.holds_always(SizeGuard::Relation::kLess, 0, *trips,
                                                     "a loop has an iteration at " +
                                                         interpreter_.location_text()) == true;
+  context->begins_at = trace_clock();
+  grow_lists(frame, context.get(), trips, has_run);
   const RegionStart start{NodeId{static_cast<uint32_t>(tracer.graph().size())},
                           tracer.symbol_count()};
   make_state(frame, context.get());
@@ -413,6 +416,7 @@ void Regions::capture(Frame& frame, Paths paths, size_t head, const std::optiona
     bounds = Tracer::Bounds{0, *trips - 1};
   }
   const SizeExpr counter = tracer.run_symbol(middle, bounds);
+  context->counter = counter;
   context->loop = tracer.enter_region(Op::kLoop, {}, RegionAttr{*counter.as_symbol(), trips});
   const std::vector<bool> read_first = live_at(frame, trips ? head + 1 : head);
   std::map<size_t, std::vector<Sym>> tuples = context->tuples;
@@ -428,11 +432,13 @@ void Regions::capture(Frame& frame, Paths paths, size_t head, const std::optiona
     if (std::all_of(items.begin(), items.end(), [](const Sym& item) { return item != nullptr; }))
       frame.slots[slot] = tuple_of(std::move(items));
   }
+  for (GrowingList& one : context->lists) one.begin_iteration(counter);
   contexts_.push_back(std::move(context));
   enter(counter);
   Sym returned;
   const bool around = run_path(frame, kSink, &returned, !trips);
   if (around) go_around(*contexts_.back());
+  finish_lists(contexts_.back().get(), trips, has_run);
   heap.check_unchanged();
   tracer.leave_region(contexts_.back()->loop);
   context = std::move(contexts_.back());

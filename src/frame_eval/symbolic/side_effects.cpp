@@ -8,6 +8,11 @@ namespace numlift::frame_eval {
 
 namespace {
 
+// Nothing but the trace has it: what it holds is handed out with it.
+bool is_made_inside(const Sym& owner) {
+  return owner->kind == SymKind::kObject && as<ObjectValue>(owner).is_new;
+}
+
 Ref method_of(PyTypeObject* type, const char* name) {
   return checked(PyObject_GetAttrString(reinterpret_cast<PyObject*>(type), name));
 }
@@ -57,12 +62,14 @@ void store_outside_cell(Interpreter& interpreter, const Sym& cell, const Sym& va
 void record_method(Interpreter& interpreter, PyTypeObject* type, const char* method,
                    std::vector<Sym> arguments) {
   const Sym owner = arguments[0];
+  if (is_made_inside(owner)) return;
   interpreter.tracer.record_effect(owner, {method_of(type, method), std::move(arguments), {}, 0});
 }
 
 void record_item(Interpreter& interpreter, PyTypeObject* type, BorrowedRef key,
                  std::vector<Sym> arguments) {
   const Sym owner = arguments[0];
+  if (is_made_inside(owner)) return;
   interpreter.tracer.record_set(owner, key,
                                 {method_of(type, "__setitem__"), std::move(arguments), {}, 0});
 }

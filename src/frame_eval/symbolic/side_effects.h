@@ -13,6 +13,7 @@ void store_global(Interpreter& interpreter, BorrowedRef globals, BorrowedRef nam
 void store_outside_cell(Interpreter& interpreter, const Sym& cell, const Sym& value);
 
 // type.method(*arguments) is called on a list, dict or set from outside; the first argument is it.
+// Of an instance made in the frame nothing is recorded.
 void record_method(Interpreter& interpreter, PyTypeObject* type, const char* method,
                    std::vector<Sym> arguments);
 // The same where the call sets what `key` names to its last argument.

@@ -4,8 +4,11 @@
 #include "symbolic/containers.h"
 #include "symbolic/enums.h"
 #include "symbolic/exceptions.h"
+#include "symbolic/outside_containers.h"
+#include "symbolic/grown_list.h"
 #include "symbolic/pure.h"
 #include "symbolic/python_scalars.h"
+#include "symbolic/regions.h"
 #include "symbolic/special_methods.h"
 #include "symbolic/operators.h"
 
@@ -32,6 +35,9 @@ Sym get_item(Interpreter& interpreter, const Sym& container, const Sym& key) {
   if (is_dict(container)) {
     if (Sym found = find_in_dict(interpreter, container, key)) return found;
     throw_error(PyExc_KeyError, {key});
+  }
+  if (interpreter.regions != nullptr) {
+    if (Sym item = interpreter.regions->item_of(container, key)) return item;
   }
   if (is_list(container) || is_tuple(container)) return sequence_item(interpreter, container, key);
   if (container->kind == SymKind::kObject && is_enum_class(object_of(container))) {
@@ -67,6 +73,8 @@ void set_item(Interpreter& interpreter, const Sym& container, const Sym& key, co
     dict_set(interpreter, container, key, value);
     return;
   }
+  if (interpreter.regions != nullptr && interpreter.regions->set_item(container, key, value))
+    return;
   if (is_list(container)) {
     list_set(interpreter, container, key, value);
     return;
@@ -78,9 +86,12 @@ void set_item(Interpreter& interpreter, const Sym& container, const Sym& key, co
   throw_break("side_effect", fmt::format("item assignment to a {}", type_name(container)));
 }
 
-namespace {
-
-void delete_list_item(Interpreter& interpreter, const Sym& list, const Sym& key) {
+void delete_item_of_list(Interpreter& interpreter, const Sym& list, const Sym& key) {
+  // 3.14 makes one object of constant bounds.
+  if (key->kind == SymKind::kSlice || has_object_type(key, &PySlice_Type)) {
+    list_set(interpreter, list, key, make_list({}));
+    return;
+  }
   const auto length = static_cast<int64_t>(sequence_items(interpreter, list).size());
   int64_t index = concrete_int(interpreter, key, "index into a list");
   if (index < 0) index += length;
@@ -90,24 +101,13 @@ void delete_list_item(Interpreter& interpreter, const Sym& list, const Sym& key)
   list_remove(interpreter, list, index);
 }
 
-// A constant, as 3.14 makes of constant bounds.
-bool is_slice_object(const Sym& value) {
-  return value->kind == SymKind::kObject && PySlice_Check(object_of(value).get());
-}
-
-}  // namespace
-
 void delete_item(Interpreter& interpreter, const Sym& container, const Sym& key) {
   if (is_dict(container)) {
     if (!dict_remove(interpreter, container, key)) throw_error(PyExc_KeyError, {key});
     return;
   }
   if (is_list(container)) {
-    if (key->kind == SymKind::kSlice || is_slice_object(key)) {
-      list_set(interpreter, container, key, make_list({}));
-    } else {
-      delete_list_item(interpreter, container, key);
-    }
+    delete_item_of_list(interpreter, container, key);
     return;
   }
   if (has_python_method(interpreter, container, "__delitem__") &&
@@ -123,6 +123,8 @@ Sym length_of(Interpreter& interpreter, const Sym& value) {
     case SymKind::kTuple:
     case SymKind::kList:
       return interpreter.integer(static_cast<int64_t>(as<SequenceValue>(value).items.size()));
+    case SymKind::kGrownList:
+      return interpreter.tracer.new_size(grown_length(interpreter.tracer, as<GrownList>(value)));
     case SymKind::kSet:
       return interpreter.integer(PySet_GET_SIZE(as<SetValue>(value).real.get()));
     default:
@@ -136,6 +138,7 @@ Sym length_of(Interpreter& interpreter, const Sym& value) {
     if (auto members = enum_members(interpreter, value))
       return interpreter.integer(static_cast<int64_t>(members->size()));
   }
+  if (is_outside_set(value)) return interpreter.integer(outside_set_size(interpreter, value));
   if (is_list(value)) {
     return interpreter.integer(static_cast<int64_t>(sequence_items(interpreter, value).size()));
   }

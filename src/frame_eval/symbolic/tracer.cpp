@@ -10,6 +10,7 @@
 #include "numlift/numpy_shim/numpy.h"
 #include "numlift/py/py_error.h"
 #include "numlift/support/options.h"
+#include "symbolic/builtins.h"
 #include "symbolic/named_tuples.h"
 #include "symbolic/tracer_state.h"
 
@@ -72,7 +73,9 @@ NodeId Tracer::append(Op op, std::vector<NodeId> operands, Attr attr, Type type,
   node.attr = std::move(attr);
   node.type = std::move(type);
   node.order = std::move(order);
-  if (op_info(op).fp != FpRule::kNone) node.fp_checks = fp_checks;
+  // (Minus the least integer overflows; of a float nothing can go wrong.)
+  const bool may_wrap = wraps_silently_on_arrays(op) && is_integer(node.type.dtype);
+  if (op_info(op).fp != FpRule::kNone || may_wrap) node.fp_checks = fp_checks;
   node.location = state_->location;
   return graph_.append(std::move(node));
 }
@@ -136,7 +139,7 @@ Sym Tracer::new_view(const ArrayValue& base, ViewStep step, std::vector<SizeExpr
 void Tracer::store(ArrayValue& target, NodeId value) {
   if (!target.writeable) throw_break("would_raise", "assignment destination is read-only");
   Storage& storage = *target.storage;
-  if (storage.may_alias)
+  if (storage.may_alias || storage.is_item)
     refuse_loop("an array is stored to that a loop or branch may share with others");
   const Type buffer_type = type_of(storage.current);
   const AxisOrder order = graph_.node(storage.current).order;
@@ -173,7 +176,23 @@ std::string source_key(const Source& source) {
 
 }  // namespace
 
-Sym Tracer::constant(Ref object) { return std::make_shared<ObjectValue>(std::move(object)); }
+Sym Tracer::constant(Ref object) {
+  if (has_made_classes() && PyType_Check(object.get())) {
+    if (Sym made = made_class(object)) return made;
+  }
+  return std::make_shared<ObjectValue>(std::move(object));
+}
+
+void Tracer::add_made_class(const Sym& made) { state_->made_classes.push_back(made); }
+
+bool Tracer::has_made_classes() const { return !state_->made_classes.empty(); }
+
+Sym Tracer::made_class(BorrowedRef stand_in) const {
+  for (const Sym& made : state_->made_classes) {
+    if (static_cast<const ObjectValue&>(*made).object.get() == stand_in.get()) return made;
+  }
+  return nullptr;
+}
 
 namespace {
 
@@ -316,9 +335,13 @@ Sym Tracer::open_int(BorrowedRef object, SourcePtr source) {
 
 namespace {
 
-// Lists, dicts, sets and instances of Python classes: the traced code may change them.
+// Lists, dicts, sets, deques, functions and instances of Python classes: the traced code may change
+// them.
 bool can_change(PyObject* object) {
   return PyList_CheckExact(object) || PyDict_CheckExact(object) || PySet_CheckExact(object) ||
+         PyFunction_Check(object) ||
+         reinterpret_cast<PyObject*>(Py_TYPE(object)) ==
+             known_object("collections", "deque").get() ||
          (PyType_HasFeature(Py_TYPE(object), Py_TPFLAGS_HEAPTYPE) && !PyType_Check(object) &&
           !PyArray_Check(object));
 }
@@ -480,6 +503,7 @@ std::optional<Ref> Tracer::as_deep_constant(const Sym& value, const std::string&
     case SymKind::kFunction:
     case SymKind::kMethod:
     case SymKind::kCell:
+    case SymKind::kGrownList:
     case SymKind::kIterator:
     case SymKind::kException:
       return std::nullopt;

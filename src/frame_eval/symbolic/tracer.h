@@ -87,6 +87,9 @@ class Tracer {
   // nothing can be known of this very call alone, and nothing outside can be changed.
   bool in_region() const { return !open_regions_.empty(); }
   size_t region_depth() const { return open_regions_.size(); }
+  bool is_innermost_region(NodeId begin) const {
+    return in_region() && open_regions_.back() == begin;
+  }
   // Ends all regions but the outermost `depth` ones: the path through them is over.
   void leave_regions(size_t depth);
   // Loop, If, Block; closed by leave_region.
@@ -124,7 +127,12 @@ class Tracer {
                                    const SizeExpr& b, const std::string& reason);
 
   // ---- constants and outside objects
-  Sym constant(Ref object);  // no source: never guarded
+  // No source: never guarded. The class that stands for one made in the frame is that one.
+  Sym constant(Ref object);
+  void add_made_class(const Sym& made);
+  bool has_made_classes() const;
+  // The class that was made in the frame, for the real one that stands for it; null: another class.
+  Sym made_class(BorrowedRef stand_in) const;
   Sym outside(
       Ref object,
       guards::SourcePtr source);  // array, number, tuple, … by its type; guards what it must

@@ -177,6 +177,7 @@ class ExternCall {
         return container(RecipeNode::Kind::kSlice, {slice.start, slice.stop, slice.step});
       }
       case SymKind::kObject:
+      case SymKind::kGrownList:
       case SymKind::kNull:
       case SymKind::kSet:
       case SymKind::kFunction:

@@ -6,9 +6,11 @@
 
 #include "numlift/frame_eval/marks.h"
 #include "numlift/py/py_error.h"
+#include "symbolic/grown_list.h"
 #include "symbolic/builtins.h"
 #include "symbolic/exceptions.h"
 #include "symbolic/instances.h"
+#include "symbolic/made_classes.h"
 #include "symbolic/sets.h"
 #include "symbolic/tracer_state.h"
 
@@ -113,18 +115,39 @@ class RecipeBuilder {
   }
   uint32_t call(const CallShape& shape) { return add(call_node(shape)); }
 
+  uint32_t made_class(const MadeClass& value) {
+    return call({Ref::create(reinterpret_cast<PyObject*>(&PyType_Type)),
+                 {value.name, value.bases, value.names},
+                 {},
+                 0});
+  }
+
   // An empty object of the class, by object.__new__; a class written in C is called.
   uint32_t instance(const ObjectValue& value) {
     BorrowedRef type = reinterpret_cast<PyObject*>(value.object.type());
     const bool is_of_python = PyType_HasFeature(value.object.type(), Py_TPFLAGS_HEAPTYPE);
     const uint32_t index =
         is_of_python
-            ? call({object_method("__new__"), {tracer_.constant(Ref::create(type))}, {}, 0})
+            ? call({maker_of(value.object.type()), {tracer_.constant(Ref::create(type))}, {}, 0})
             : call({Ref::create(type), {}, {}, 0});
     if (value.state) empty_instances_.emplace_back(index, &value);
     return index;
   }
+  static Ref maker_of(PyTypeObject* type) {
+    return checked(PyObject_GetAttrString(reinterpret_cast<PyObject*>(base_in_c(type)), "__new__"));
+  }
+  // Past what its class overrides.
+  void fill_container(uint32_t index, const ObjectValue& value, const Sym& content) {
+    RecipeNode fill;
+    fill.kind = RecipeNode::Kind::kCall;
+    PyTypeObject* base = base_in_c(value.object.type());
+    fill.object = checked(PyObject_GetAttrString(
+        reinterpret_cast<PyObject*>(base), content->kind == SymKind::kList ? "extend" : "update"));
+    fill.children = {index, build(content)};
+    add(std::move(fill));
+  }
   void fill_instance(uint32_t index, const ObjectValue& value) {
+    if (value.state->content) fill_container(index, value, value.state->content);
     for (const auto& [name, content] : value.state->attributes) {
       RecipeNode set;
       set.kind = RecipeNode::Kind::kCall;
@@ -136,7 +159,6 @@ class RecipeBuilder {
   }
 
   uint32_t function(const FunctionValue& value) {
-    if (value.type_parameters) cannot(value, "a function with type parameters, made inside");
     RecipeNode recipe;
     recipe.kind = RecipeNode::Kind::kFunction;
     recipe.object = value.code;
@@ -154,6 +176,37 @@ class RecipeBuilder {
             ? none()
             : container(RecipeNode::Kind::kTuple, {value.closure.begin(), value.closure.end()}));
     recipe.children.push_back(value.annotations ? build(value.annotations) : none());
+    const uint32_t index = add(std::move(recipe));
+    // At once, for what a call makes of the function may copy its attributes (classmethod does);
+    // one of them may be the function itself.
+    built_[&value] = index;
+    complete_function(index, value);
+    return index;
+  }
+  void set_part(uint32_t function, const char* name, uint32_t value) {
+    RecipeNode set;
+    set.kind = RecipeNode::Kind::kCall;
+    set.object = Ref::create(known_object("builtins", "setattr"));
+    const uint32_t key = constant(checked(PyUnicode_InternFromString(name)));
+    set.children = {function, key, value};
+    add(std::move(set));
+  }
+  void complete_function(uint32_t index, const FunctionValue& value) {
+    for (const auto& [name, text] : value.texts)
+      set_part(index, utf8_text(name).c_str(), build(text));
+    if (value.type_parameters) set_part(index, "__type_params__", build(value.type_parameters));
+    if (value.dict) set_part(index, "__dict__", build(value.dict));
+  }
+
+  uint32_t grown_list(const GrownList& list) {
+    RecipeNode recipe;
+    recipe.kind = RecipeNode::Kind::kGrownList;
+    recipe.items = list.element.kind == StateKind::kArray ? RecipeNode::Items::kArrays
+                   : list.element.type.value_kind == ValueKind::kPyScalar
+                       ? RecipeNode::Items::kPython
+                       : RecipeNode::Items::kNumpy;
+    for (const Sym& item : list.known) recipe.children.push_back(build(item));
+    recipe.children.push_back(build(grown_rest(tracer_, list)));
     return add(std::move(recipe));
   }
 
@@ -204,6 +257,7 @@ class RecipeBuilder {
     switch (value.kind) {
       case SymKind::kObject: {
         const auto& object = static_cast<const ObjectValue&>(value);
+        if (const auto* made = dynamic_cast<const MadeClass*>(&value)) return made_class(*made);
         if (object.is_new) return instance(object);
         if (outside) return source(value);
         return constant(object.object);
@@ -238,12 +292,16 @@ class RecipeBuilder {
       }
       case SymKind::kList:
         return container(RecipeNode::Kind::kList, static_cast<const SequenceValue&>(value).items);
+      case SymKind::kGrownList:
+        return grown_list(static_cast<const GrownList&>(value));
       case SymKind::kSet: {
         const auto shape = set_shape(static_cast<const SetValue&>(value));
         if (!shape) cannot(value, "a set is handed to CPython whose order comes from its history");
         return call(*shape);
       }
       case SymKind::kDict: {
+        if (!static_cast<const DictValue&>(value).hashes.empty())
+          cannot(value, "a dict with keys that have a __hash__ of their own, made inside");
         std::vector<Sym> flat;
         for (const auto& [key, item] : static_cast<const DictValue&>(value).items) {
           flat.push_back(key);

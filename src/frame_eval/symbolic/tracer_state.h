@@ -26,6 +26,7 @@ struct Tracer::State {
   // By real object: what can change, so that two sources of one object must be one value.
   std::unordered_map<PyObject*, Sym> identities;
   std::vector<Ref> changed_globals;
+  std::vector<Sym> made_classes;
   std::vector<ExternRecipe> externs;
   std::vector<SizeExpr> merged;       // by SymbolId: what the symbol is known to equal
   std::vector<Ref> present;           // present values of nodes, as far as they were needed

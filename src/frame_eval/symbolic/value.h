@@ -39,6 +39,7 @@ enum class SymKind : uint8_t {
   kCell,
   kIterator,
   kException,  // an exception instance made in the frame, or by an operation that raised in it
+  kGrownList,  // a list that a loop of the program makes longer (grown_list.h)
 };
 
 // Counts the instructions of the running trace, as far as a trace can stop before them: see
@@ -65,6 +66,9 @@ struct ObjectState {
   Sym content;
   std::vector<Sym> appended;
   std::vector<std::pair<Sym, Sym>> entries;
+  // A set or deque from outside: the methods that were called on it, until its items were looked
+  // at.
+  std::vector<std::pair<std::string, std::vector<Sym>>> calls;
 };
 
 struct ObjectValue : SymbolicValue {
@@ -92,6 +96,8 @@ struct Storage {
   // State of a loop or branch that may stand for an array that other variables hold as well: its
   // values are right, the identity of its memory is not.
   bool may_alias = false;
+  // An item of a GrownList, which has a copy: nobody may store to it any more.
+  bool is_item = false;
   uint32_t input = 0;  // index into TraceResult::inputs
 };
 
@@ -135,11 +141,14 @@ struct SequenceValue : SymbolicValue {
   Ref named_tuple_class;  // kTuple only
 };
 
-// Insertion-ordered; keys are constants (kObject with a hashable real object).
+// Insertion-ordered; keys are constants (kObject with a hashable real object), or instances made in
+// the frame.
 struct DictValue : SymbolicValue {
   DictValue() : SymbolicValue(SymKind::kDict) {}
   std::vector<std::pair<Sym, Sym>> items;
   uint64_t removals = 0;  // how often an item was taken out
+  // What the hash of keys with a __hash__ written in Python was when they were put in.
+  std::vector<std::pair<const SymbolicValue*, Py_hash_t>> hashes;
 };
 
 struct SliceValue : SymbolicValue {
@@ -166,7 +175,10 @@ struct FunctionValue : SymbolicValue {
   std::vector<Sym> defaults;
   std::vector<std::pair<Ref, Sym>> kwdefaults;
   Sym type_parameters;  // null: none
-  Sym annotations;      // null: none. A tuple of names and values in turn, or a dict
+  // Null: none. A tuple of names and values in turn, a dict, or the function that makes them.
+  Sym annotations;
+  std::vector<std::pair<Ref, Sym>> texts;  // __name__, __doc__ and the like that were set
+  std::shared_ptr<DictValue> dict;         // its __dict__; null: nobody has looked at it
 };
 
 struct MethodValue : SymbolicValue {

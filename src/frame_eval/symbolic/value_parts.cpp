@@ -1,6 +1,8 @@
 #include "symbolic/value_parts.h"
 
 #include "symbolic/exceptions.h"
+#include "symbolic/made_classes.h"
+#include "symbolic/grown_list.h"
 
 namespace numlift::frame_eval {
 
@@ -29,7 +31,10 @@ bool visit_parts(const SymbolicValue& value, const std::function<void(const Sym&
       visit_all(std::vector<Sym>(function.closure.begin(), function.closure.end()));
       visit_all(function.defaults);
       for (const auto& [name, item] : function.kwdefaults) visit(item);
-      if (function.annotations) visit(function.annotations);
+      for (const auto& [name, item] : function.texts) visit(item);
+      for (const Sym& part : {function.annotations, function.type_parameters, Sym(function.dict)}) {
+        if (part) visit(part);
+      }
       return true;
     }
     case SymKind::kMethod: {
@@ -44,7 +49,11 @@ bool visit_parts(const SymbolicValue& value, const std::function<void(const Sym&
     case SymKind::kObject: {
       // What was put into an object from outside is in the effects.
       const auto& object = static_cast<const ObjectValue&>(value);
+      if (const auto* made = dynamic_cast<const MadeClass*>(&value)) {
+        for (const Sym& part : {made->bases, Sym(made->names)}) visit(part);
+      }
       if (!object.is_new || !object.state) return true;
+      if (object.state->content) visit(object.state->content);
       for (const auto& [name, content] : object.state->attributes) {
         if (content) visit(content);
       }
@@ -71,6 +80,9 @@ bool visit_parts(const SymbolicValue& value, const std::function<void(const Sym&
       }
       return true;
     }
+    case SymKind::kGrownList:
+      visit_all(static_cast<const GrownList&>(value).known);
+      return true;
     case SymKind::kNull:
     case SymKind::kSet:  // of constants
     case SymKind::kArray:

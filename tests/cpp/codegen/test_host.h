@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -21,10 +22,11 @@ struct HostResult {
 
 class TestHost {
  public:
-  TestHost(const codegen::Program& program, codegen::ProgramFunction function,
-           std::vector<int64_t> symbols, std::vector<EvalArray> inputs)
+  using Function = std::function<int32_t(codegen::ProgramFrame*)>;
+  TestHost(const codegen::Program& program, Function function, std::vector<int64_t> symbols,
+           std::vector<EvalArray> inputs)
       : program_(program),
-        function_(function),
+        function_(std::move(function)),
         symbols_(std::move(symbols)),
         inputs_(std::move(inputs)),
         arrays_(program.buffers.size()),
@@ -166,7 +168,7 @@ class TestHost {
   }
 
   const codegen::Program& program_;
-  codegen::ProgramFunction function_;
+  Function function_;
   std::vector<int64_t> symbols_;
   std::vector<EvalArray> inputs_;
   std::vector<EvalArray> arrays_;

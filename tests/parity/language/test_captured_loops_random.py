@@ -150,3 +150,67 @@ def test_a_generator_made_inside_and_one_of_an_object():
         return x
 
     draws(g, 7, 12, breaks=None)
+
+
+# ---- permutations and choices
+
+
+def test_permutations():
+    def f(rng, x, n):
+        total = np.zeros(len(x))
+        for i in range(n):
+            p = rng.permutation(len(x))
+            total += x[p] * i
+            total += rng.permutation(x)
+        return total
+
+    draws(f, rng(), np.arange(9.0), 12)
+
+
+def test_choices():
+    def f(rng, x, n):
+        total = np.zeros(5)
+        for i in range(n):
+            total += rng.choice(x, 5) + x[rng.choice(len(x), size=5)] * i
+            total[0] += rng.choice(x)
+            total[1] += rng.choice(7)
+            total += rng.choice(x, size=5, replace=False)
+        return total
+
+    draws(f, rng(), np.arange(9.0), 12)
+
+
+@pytest.mark.parametrize("make", [lambda x: x, lambda x: x[::2], lambda x: x[::-1], lambda x: x.astype(np.int32)])
+def test_shuffles(make):
+    def f(rng, x, n):
+        s = 0.0
+        for i in range(n):
+            rng.shuffle(x)
+            s += x[0] * i
+        return s, x
+
+    for backend in ("eager", "llvm"):
+        compiled = nl.compile(f, backend=backend)
+        ours, theirs = (rng(), make(np.arange(20.0)), 15), (rng(), make(np.arange(20.0)), 15)
+        for _ in range(2):
+            got, expected = compiled(*ours), f(*theirs)
+            assert got[0] == expected[0] and (got[1] == expected[1]).all() and got[1] is ours[1]
+            assert ours[0].bit_generator.state == theirs[0].bit_generator.state
+        assert break_count(compiled) == 0
+
+
+@pytest.mark.parametrize("size", [0, 1, 2, 33])
+def test_sizes_of_what_is_permuted(size):
+    def f(rng, x):
+        rng.shuffle(x)
+        return rng.permutation(x) + x
+
+    draws(f, rng(), np.arange(float(size)), breaks=0 if size else None)
+
+
+def test_matrices_are_shuffled_by_numpy():
+    def f(rng, x):
+        rng.shuffle(x)
+        return x + rng.permutation(x, axis=1)
+
+    draws(f, rng(), np.arange(12.0).reshape(4, 3), breaks=None)

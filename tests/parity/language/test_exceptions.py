@@ -174,7 +174,7 @@ def test_deleted_variable():
 
 def test_branch_on_an_array_value():
     breaks(lambda a: a if a.sum() > 3 else -a, x)
-    breaks(lambda a: [v for v in a if v > 2], x)
+    breaks(lambda a: [v if v > 2 else None for v in a], x)
 
 
 def test_no_error_is_left_behind():

@@ -293,3 +293,24 @@ def test_order_in_which_a_frame_lets_go(keep, broken):
 
     log = in_all_ways(in_order)
     assert sorted(log[:3]) == ["first", "second", "third"]
+
+
+def test_what_identity_is_asked_of_is_not_kept():
+    # Which bound method it was stood in a guard, and the entry kept it, and with it its object.
+    class Thing:
+        def method(self):
+            pass
+
+    def f(a, m, n):
+        return a + 1 if m is n else a * 2
+
+    compiled = nl.compile(f)
+    for is_same in (True, False, True):
+        m = Thing().method
+        n = m if is_same else Thing().method
+        gone = weakref.ref(m.__self__)
+        np.testing.assert_array_equal(compiled(x, m, n), f(x, m, n))
+        del m, n
+        gc.collect()
+        assert gone() is None
+    assert compiled.stats.compiles == 2

@@ -3,7 +3,10 @@
 import itertools
 
 import numpy as np
-from same_call import breaks, same
+from same_call import breaks, compare, same
+
+import numlift as nl
+from numlift.testing import break_count
 
 x = np.arange(12.0).reshape(4, 3)
 
@@ -243,3 +246,33 @@ def test_loop_variable_is_left_over():
         return i, row
 
     same(f, (x,))
+
+
+def test_long_straight_code_is_one_graph():
+    body = "".join(f"    x = x * {i % 7}.5 + y\n    y = y - x[{i % 5}]\n" for i in range(500))
+    namespace = {}
+    exec(f"def f(x, y):\n{body}    return x, y", namespace)
+    f = namespace["f"]
+    args = np.linspace(0.0, 1e-300, 9), np.linspace(1.0, 2.0, 9) * 1e-300
+    compiled = nl.compile(f, backend="graph")
+    with np.errstate(all="ignore"):
+        compare(compiled(*args), f(*args))
+    assert break_count(compiled) == 0
+
+
+def test_an_unrolled_loop_of_too_many_operations_is_broken_up():
+    def f(x):
+        for name in NAMES:
+            for letter in "abcdefghij":
+                x = x + len(name) * ord(letter)
+                x = x * 0.5 - x[1:].sum() / 64.0
+        return x
+
+    compiled = nl.compile(f, backend="graph")
+    x = np.linspace(0.0, 1.0, 9)
+    compare(compiled(x), f(x))
+    reasons = [entry.break_reason for entry in compiled.entries]
+    assert any("an unrolled loop of" in reason for reason in reasons), reasons
+
+
+NAMES = tuple("n" * (i % 5 + 1) for i in range(64))
