@@ -467,7 +467,8 @@ Sym Interpreter::load_global(const Frame& frame, BorrowedRef name) {
 }
 
 void Interpreter::guard_key_order(const SourcePtr& source, BorrowedRef dict) {
-  Ref keys = checked(PySequence_Tuple(dict.get()));
+  // Past the __iter__ of a class derived from dict.
+  Ref keys = checked(PyList_AsTuple(checked(PyDict_Keys(dict.get())).get()));
   tracer.guard(source, guards::HasKeys{std::move(keys)}, "its keys are used at " + location_text());
 }
 

@@ -115,9 +115,14 @@ void check_modest(int nb_op, BorrowedRef a, BorrowedRef b) {
   if (overflow != 0 || exponent > 10'000) throw_break("too_long", "a huge power of an int");
 }
 
-std::optional<bool> compare_sequences(Interpreter& interpreter, int compare, const Sym& a,
-                                      const Sym& b) {
-  const auto left = sequence_items(interpreter, a), right = sequence_items(interpreter, b);
+// An __eq__ that changes the container whose items it is asked about: how far CPython has come then
+// is its own affair.
+[[noreturn]] void changes_while_compared() {
+  throw_break("unsupported_value", "a container changes while its items are compared");
+}
+
+bool compare_items(Interpreter& interpreter, int compare, const std::vector<Sym>& left,
+                   const std::vector<Sym>& right) {
   const size_t common = std::min(left.size(), right.size());
   const bool equality = compare == kEqual || compare == kNotEqual;
   if (equality && left.size() != right.size()) return compare == kNotEqual;
@@ -141,6 +146,14 @@ std::optional<bool> compare_sequences(Interpreter& interpreter, int compare, con
       return left.size() >= right.size();
   }
   NUMLIFT_UNREACHABLE();
+}
+
+bool compare_sequences(Interpreter& interpreter, int compare, const Sym& a, const Sym& b) {
+  const auto left = sequence_items(interpreter, a), right = sequence_items(interpreter, b);
+  const bool result = compare_items(interpreter, compare, left, right);
+  if (sequence_items(interpreter, a) != left || sequence_items(interpreter, b) != right)
+    changes_while_compared();
+  return result;
 }
 
 bool is_slice(const Sym& value) {
@@ -190,6 +203,8 @@ std::optional<bool> compare_containers(Interpreter& interpreter, int compare, co
       if (!has_key(*other)) other = std::find_if(right.begin(), right.end(), has_key);
       equal = other != right.end() && equal_items(interpreter, left[i].second, other->second);
     }
+    if (dict_items(interpreter, a) != left || dict_items(interpreter, b) != right)
+      changes_while_compared();
     return equal == (compare == kEqual);
   }
   return std::nullopt;
@@ -462,10 +477,13 @@ bool contains(Interpreter& interpreter, const Sym& container, const Sym& item) {
     }
     throw_value_break(container, "a membership test in a " + type_name(container));
   }
-  for (const Sym& own : collect_items(interpreter, container)) {
-    if (equal_items(interpreter, own, item)) return true;
-  }
-  return false;
+  const bool is_fixed = !is_list(container);
+  const std::vector<Sym> items = collect_items(interpreter, container);
+  const bool found = std::any_of(items.begin(), items.end(), [&](const Sym& own) {
+    return equal_items(interpreter, own, item);
+  });
+  if (!is_fixed && sequence_items(interpreter, container) != items) changes_while_compared();
+  return found;
 }
 
 namespace {

@@ -167,3 +167,18 @@ def test_init_with_arguments_of_its_own():
         return s.first * s[1], Shared.made - Shared.made
 
     same(f, (x,))
+
+
+class Backward(dict):
+    def keys(self):
+        return reversed(list(dict.keys(self)))
+
+    __iter__ = keys
+
+
+def test_an_iter_of_its_own():
+    # The guard on the order of its keys asked the dict's own __iter__.
+    def f(a, d):
+        return a + len(d), list(d), dict.__len__(d), [k for k in dict.keys(d)], d["x"]
+
+    same(f, (x, Backward(x=1, y=2)), whole=None)

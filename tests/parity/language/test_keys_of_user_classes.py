@@ -138,3 +138,25 @@ def test_a_dict_with_such_keys_is_handed_out():
 
     same(lambda a: [(k.k, v) for k, v in f(a)[0].items()], (x,))
     same(g, (x,))
+
+
+def test_lists_that_change_while_they_are_compared():
+    def f(a):
+        class Clears:
+            def __init__(self, other):
+                self.other = other
+
+            def __eq__(self, other):
+                self.other.clear()
+                return NotImplemented
+
+        one, two = [], []
+        one.append(Clears(two))
+        two.append(Clears(one))
+        three = []
+        three.append(Clears(three))
+        four = []
+        four.append(Clears(four))
+        return a + 1, one == two, len(one), three == [1], 5 in four, len(four)
+
+    same(f, (x,), whole=None)
