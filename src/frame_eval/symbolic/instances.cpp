@@ -5,6 +5,7 @@
 #include "symbolic/builtins.h"
 #include "symbolic/calls.h"
 #include "symbolic/container_classes.h"
+#include "symbolic/containers.h"
 #include "symbolic/made_classes.h"
 #include "symbolic/pure.h"
 #include "symbolic/special_methods.h"
