@@ -121,6 +121,13 @@ void check_modest(int nb_op, BorrowedRef a, BorrowedRef b) {
   throw_break("unsupported_value", "a container changes while its items are compared");
 }
 
+// Its items are values of the trace, which stay the same ones as long as it does not change. (Those
+// of an object from outside are made anew each time.)
+bool has_items_in_trace(const Sym& container) {
+  return container->kind == SymKind::kList || container->kind == SymKind::kDict ||
+         (container->kind == SymKind::kObject && as<ObjectValue>(container).differs());
+}
+
 bool compare_items(Interpreter& interpreter, int compare, const std::vector<Sym>& left,
                    const std::vector<Sym>& right) {
   const size_t common = std::min(left.size(), right.size());
@@ -151,8 +158,10 @@ bool compare_items(Interpreter& interpreter, int compare, const std::vector<Sym>
 bool compare_sequences(Interpreter& interpreter, int compare, const Sym& a, const Sym& b) {
   const auto left = sequence_items(interpreter, a), right = sequence_items(interpreter, b);
   const bool result = compare_items(interpreter, compare, left, right);
-  if (sequence_items(interpreter, a) != left || sequence_items(interpreter, b) != right)
-    changes_while_compared();
+  const auto has_changed = [&](const Sym& container, const std::vector<Sym>& before) {
+    return has_items_in_trace(container) && sequence_items(interpreter, container) != before;
+  };
+  if (has_changed(a, left) || has_changed(b, right)) changes_while_compared();
   return result;
 }
 
@@ -203,7 +212,8 @@ std::optional<bool> compare_containers(Interpreter& interpreter, int compare, co
       if (!has_key(*other)) other = std::find_if(right.begin(), right.end(), has_key);
       equal = other != right.end() && equal_items(interpreter, left[i].second, other->second);
     }
-    if (dict_items(interpreter, a) != left || dict_items(interpreter, b) != right)
+    if ((has_items_in_trace(a) && dict_items(interpreter, a) != left) ||
+        (has_items_in_trace(b) && dict_items(interpreter, b) != right))
       changes_while_compared();
     return equal == (compare == kEqual);
   }
@@ -477,12 +487,13 @@ bool contains(Interpreter& interpreter, const Sym& container, const Sym& item) {
     }
     throw_value_break(container, "a membership test in a " + type_name(container));
   }
-  const bool is_fixed = !is_list(container);
   const std::vector<Sym> items = collect_items(interpreter, container);
   const bool found = std::any_of(items.begin(), items.end(), [&](const Sym& own) {
     return equal_items(interpreter, own, item);
   });
-  if (!is_fixed && sequence_items(interpreter, container) != items) changes_while_compared();
+  if (is_list(container) && has_items_in_trace(container) &&
+      sequence_items(interpreter, container) != items)
+    changes_while_compared();
   return found;
 }
 

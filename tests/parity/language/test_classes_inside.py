@@ -278,3 +278,16 @@ def test_list_and_dict_as_bases():
         return rows.total(), table["k"] * table[7], len(rows)
 
     same(f, (x,))
+
+
+def test_a_classcell_of_its_own():
+    def f(a):
+        try:
+
+            class Odd:
+                __classcell__ = 42
+
+        except TypeError as error:
+            return a + 1, str(error)
+
+    same(f, (x,), whole=None)
