@@ -285,8 +285,8 @@ KernelWriter::Chain KernelWriter::chain_of(VarId outermost) const {
       // A loop that carries reductions of its own, or belongs to those of a loop further out, is
       // left as it is; so is one that runs in order, and one that stores to what is read before it,
       // and would be read again.
-      if (!next.in_order && next.reductions.empty() && is_shared && next.reduction == !reductions.empty() &&
-          !stores_to_read(body, next.body)) {
+      if (!next.in_order && next.reductions.empty() && is_shared &&
+          next.reduction == !reductions.empty() && !stores_to_read(body, next.body)) {
         chain.body.insert(chain.body.end(), body.begin(), body.end() - 1);
         chain.loops.push_back(inner);
         chain.iterations = chain.iterations * next.extent;

@@ -35,7 +35,8 @@ void unary_not(Interpreter& interpreter, Frame& frame, const Instruction&) {
 
 void to_bool(Interpreter& interpreter, Frame& frame, const Instruction&) {
   // As with comparisons: a jump on it follows.
-  if (frame.peek()->kind == SymKind::kScalar || frame.peek()->kind == SymKind::kSize) return;
+  const SymKind kind = frame.peek()->kind;
+  if (kind == SymKind::kScalar || kind == SymKind::kSize || kind == SymKind::kGrownList) return;
   Sym value = frame.pop();
   frame.push(interpreter.boolean(truth(interpreter, value)));
 }

@@ -173,7 +173,8 @@ Sym build_class(Interpreter& interpreter, const CallArguments& arguments) {
   Sym class_cell;
   const Sym cell_name = interpreter.text("__classcell__");
   if ((class_cell = find_in_dict(interpreter, names, cell_name))) {
-    if (class_cell->kind != SymKind::kCell) cannot("a class with a __classcell__ of its own is made");
+    if (class_cell->kind != SymKind::kCell)
+      cannot("a class with a __classcell__ of its own is made");
     dict_remove(interpreter, names, cell_name);
   }
   const Ref real_names = stand_in_names(interpreter, *names);

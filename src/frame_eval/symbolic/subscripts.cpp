@@ -88,7 +88,8 @@ void set_item(Interpreter& interpreter, const Sym& container, const Sym& key, co
 
 void delete_item_of_list(Interpreter& interpreter, const Sym& list, const Sym& key) {
   // 3.14 makes one object of constant bounds.
-  if (key->kind == SymKind::kSlice || (key->kind == SymKind::kObject && PySlice_Check(object_of(key).get()))) {
+  if (key->kind == SymKind::kSlice ||
+      (key->kind == SymKind::kObject && PySlice_Check(object_of(key).get()))) {
     list_set(interpreter, list, key, make_list({}));
     return;
   }
