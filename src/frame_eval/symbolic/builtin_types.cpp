@@ -9,6 +9,7 @@
 #include "symbolic/enums.h"
 #include "symbolic/exceptions.h"
 #include "symbolic/iterators.h"
+#include "symbolic/made_classes.h"
 #include "symbolic/numpy_calls.h"
 #include "symbolic/operators.h"
 #include "symbolic/pure.h"
@@ -183,7 +184,7 @@ Sym py_type(Interpreter& interpreter, const CallArguments& arguments) {
 
 // super(type, object) raises where the object is no instance and no subclass of the type.
 void check_super(Interpreter& interpreter, const Sym& start, const Sym& self) {
-  const auto type = real_object(interpreter, start, "super() is used");
+  const auto type = class_for_tests(interpreter, start, "super() is used");
   if (!type || !PyType_Check(type->get())) throw_break("would_raise", "super() of no class");
   auto* wanted = reinterpret_cast<PyTypeObject*>(type->get());
   Ref own = type_of(interpreter, self);

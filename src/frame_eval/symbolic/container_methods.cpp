@@ -101,6 +101,8 @@ Sym list_pop(const MethodCall& call) {
   if (call.count() == 0 && call.interpreter.regions != nullptr) {
     if (Sym item = call.interpreter.regions->pop(call.self)) return item;
   }
+  if (call.self->kind == SymKind::kGrownList)
+    throw_break("unsupported_value", "pop() of such an item of a list that a loop has made");
   int64_t index = call.count() ? concrete_int(call.interpreter, call[0], "pop()") : -1;
   const auto items = sequence_items(call.interpreter, call.self);
   const auto length = static_cast<int64_t>(items.size());

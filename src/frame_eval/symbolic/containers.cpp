@@ -208,6 +208,8 @@ const Sym& open_for_change(Interpreter& interpreter, const Sym& container) {
 
 void list_append(Interpreter& interpreter, const Sym& list, const Sym& item) {
   if (interpreter.regions != nullptr && interpreter.regions->append(list, item)) return;
+  if (list->kind == SymKind::kGrownList)
+    throw_break("unsupported_value", "a list that a loop has made becomes longer");
   if (list->kind == SymKind::kList) {
     check_acyclic(list, item);
     as<SequenceValue>(list).items.push_back(item);

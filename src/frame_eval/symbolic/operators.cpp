@@ -227,7 +227,6 @@ bool is_plain_builtin(const Sym& value) {
     case SymKind::kSize:
     case SymKind::kTuple:
     case SymKind::kList:
-    case SymKind::kGrownList:
     case SymKind::kSet:
     case SymKind::kDict:
     case SymKind::kSlice:
@@ -244,6 +243,7 @@ bool is_plain_builtin(const Sym& value) {
     case SymKind::kCell:
     case SymKind::kIterator:
     case SymKind::kException:
+    case SymKind::kGrownList:  // compare_operation() refuses it
       return false;
   }
   NUMLIFT_UNREACHABLE();
@@ -340,6 +340,8 @@ Sym unary_operation(Interpreter& interpreter, UnaryOp op, const Sym& operand) {
 Sym compare_operation(Interpreter& interpreter, int compare, const Sym& left, const Sym& right) {
   const Sym a = enum_compared(interpreter, left, right),
             b = enum_compared(interpreter, right, left);
+  if (a->kind == SymKind::kGrownList || b->kind == SymKind::kGrownList)
+    throw_break("unsupported_value", "a comparison with a list that a loop has made");
   if (is_numpy_value(a) || is_numpy_value(b))
     return class_of_either(true, a, b, numpy_compare(interpreter.tracer, compare, a, b));
   const bool numbers = is_python_number(a) && is_python_number(b);

@@ -172,6 +172,9 @@ Sym compare_by_methods(Interpreter& interpreter, int compare, const Sym& a, cons
     return result;
   if (right && !right_first && !is_not_implemented(result = try_right())) return result;
   if (compare != kEqual && compare != kNotEqual) return nullptr;
+  // dict and list have an answer of their own.
+  if (is_container_instance(a) || is_container_instance(b))
+    throw_break("unsupported_value", "a comparison that is left to list or dict");
   return interpreter.boolean(is_identical(interpreter, a, b) == (compare == kEqual));
 }
 

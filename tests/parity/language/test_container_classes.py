@@ -1,5 +1,7 @@
 """Classes derived from list and dict: made inside, and from outside."""
 
+import collections
+
 import numpy as np
 from same_call import same
 
@@ -182,3 +184,16 @@ def test_an_iter_of_its_own():
         return a + len(d), list(d), dict.__len__(d), [k for k in dict.keys(d)], d["x"]
 
     same(f, (x, Backward(x=1, y=2)), whole=None)
+
+
+def test_comparisons_that_the_class_leaves_to_dict():
+    class Strict(dict):
+        def __eq__(self, other):
+            return NotImplemented if not isinstance(other, Strict) else dict.__eq__(self, other)
+
+        __hash__ = None
+
+    def f(a, d, c):
+        return a + 1, d == {"x": 1}, {"x": 1} == d, d != {"x": 1}, c == {"p": 2}, {"p": 2} == c, c != {}
+
+    same(f, (x, Strict(x=1), collections.Counter("pp")), (x, Strict(x=2), collections.Counter("p")), whole=None)

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <deque>
 #include <random>
 
 #include "codegen/cuda/fake_device.h"
@@ -23,17 +24,16 @@ constexpr DType kDTypes[] = {DType::kBool,      DType::kInt8,      DType::kInt16
 struct DeviceRun {
   explicit DeviceRun(const Graph& graph)
       : program(codegen::schedule(graph)), code(codegen::make_cuda_program(program)) {}
+  // What it gives lies in memory of the host.
   HostResult run(const TestInputs& inputs) {
-    return TestHost(
-               program,
-               [this](codegen::ProgramFrame* frame) {
-                 return static_cast<int32_t>(code->run(frame));
-               },
-               inputs.symbols, inputs.arrays)
-        .run();
+    const auto run_code = [this](codegen::ProgramFrame* frame) {
+      return static_cast<int32_t>(code->run(frame));
+    };
+    return hosts.emplace_back(program, run_code, inputs.symbols, inputs.arrays).run();
   }
   codegen::Program program;
   std::unique_ptr<codegen::CudaProgram> code;
+  std::deque<TestHost> hosts;  // of all runs
 };
 
 // Numbers where things go wrong, and ordinary ones.
