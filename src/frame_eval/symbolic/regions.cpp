@@ -197,6 +197,12 @@ bool Regions::run_path(Frame& frame, size_t merge, Sym* returned, bool at_head) 
   return false;
 }
 
+// Every way from here restarts the program or has left it: nothing follows.
+void Regions::end_path() const {
+  if (!interpreter_.tracer.in_region()) refuse_loop("every way through it raises");
+  throw PathOver{};
+}
+
 // The path stands outside of the innermost loop, or has returned. It goes on, as part of the
 // program's path through the loop, to where all ways out of that meet.
 void Regions::leave(Frame& frame, const Sym& returned) {
@@ -318,7 +324,7 @@ void Regions::branch(Frame& frame, NodeId condition, FrameState true_state, size
     const NodeId end{static_cast<uint32_t>(tracer.graph().size())};
     tracer.leave_region(begin);
     if (second_meets) ends.push_back({end, state_of(frame), returned});
-    if (ends.empty()) throw PathOver{};
+    if (ends.empty()) end_path();
     meet(frame, merge, ends, start);
   } else {
     const bool true_ends = !goes_on(if_true);

@@ -197,6 +197,7 @@ class Regions {
   // True: the path stands at `merge`, or has returned from the function where that is the sink.
   bool run_path(Frame& frame, size_t merge, Sym* returned, bool at_head = false);
   void leave(Frame& frame, const Sym& returned);
+  [[noreturn]] void end_path() const;
   // The frame stands where all the paths meet, which is `merge`, or returns what they have.
   void meet(Frame& frame, size_t merge, const std::vector<PathEnd>& ends, const RegionStart& start);
   const Paths& paths_of(const Frame& frame);

@@ -466,7 +466,7 @@ void Regions::meet_exits(Frame& frame, Context* context, const RegionStart& star
   tracer.leave_region(context->block);
   if (context->exits.empty()) {
     if (!is_exhausted) refuse_loop("a loop without an end");
-    throw PathOver{};
+    end_path();
   }
   meet(frame, context->merge, context->exits, start);
 }

@@ -206,3 +206,21 @@ def test_a_number_of_python_or_of_numpy(loop, use):
             assert type(got) is type(expected) and str(got) == str(expected)
             if isinstance(expected, np.ndarray):
                 assert got.dtype == expected.dtype
+
+
+def test_every_way_through_a_loop_raises():
+    # The path had nowhere to go on, and ended the process.
+    def f(x):
+        while x[0] <= 1.5 or 3.0 >= unknown:  # noqa: F821
+            missing[1:] = 1  # noqa: F821
+
+    def g(x):
+        for i in range(len(x)):
+            if x[i] > 0.5:
+                missing[0] = 1  # noqa: F821
+            else:
+                unknown[0] = 1  # noqa: F821
+        return missing  # noqa: F821
+
+    for function in (f, g):
+        same(function, (np.ones(20),), (np.ones(20) * 2,), whole=None)
