@@ -32,6 +32,16 @@ NodeId number_node(Tracer& tracer, const Sym& value, DType dtype) {
   return tracer.append(Op::kCast, {node}, NoAttr{}, py_scalar_type(dtype));
 }
 
+SizeExpr size_symbol(Tracer& tracer, int64_t hint) {
+  return tracer.run_symbol(hint, Tracer::Bounds{0, kMostSize});
+}
+
+SizeExpr kept_size(Tracer& tracer, NodeId number, int64_t hint) {
+  const SizeExpr now = size_symbol(tracer, hint);
+  tracer.assign({*now.as_symbol()}, {number});
+  return now;
+}
+
 namespace {
 
 // What `make` appends goes before `before`, unless that is kNoNode.
@@ -42,14 +52,6 @@ void placed(Tracer& tracer, NodeId before, Make make) {
   if (before == kNoNode) return;
   for (size_t i = from; i < tracer.graph().size(); ++i)
     tracer.move_before(NodeId{static_cast<uint32_t>(i)}, before);
-}
-
-// What the symbols of a state never exceed, so that sums of sizes stay in 64 bits: the program
-// checks it.
-constexpr int64_t kMost = int64_t{1} << 40;
-
-SizeExpr size_symbol(Tracer& tracer, int64_t hint) {
-  return tracer.run_symbol(hint, Tracer::Bounds{0, kMost});
 }
 
 NodeId with_sizes(Tracer& tracer, NodeId array, std::vector<SizeExpr> dims) {
@@ -158,8 +160,8 @@ class CarrierStores {
       case StateKind::kInt: {
         const NodeId number = number_node(tracer_, value, DType::kInt64);
         if (value->kind != SymKind::kObject) {
-          check_int(tracer_, Op::kLessEqual, number, kMost);
-          check_int(tracer_, Op::kGreaterEqual, number, -kMost);
+          check_int(tracer_, Op::kLessEqual, number, kMostSize);
+          check_int(tracer_, Op::kGreaterEqual, number, -kMostSize);
         }
         symbols_.push_back(*carrier->symbol.as_symbol());
         numbers_.push_back(number);
@@ -205,9 +207,8 @@ class CarrierStores {
     const auto known = sizes_.find(symbol);
     if (known != sizes_.end()) return known->second;
     const NodeId number = tracer_.size_node(size);
-    check_int(tracer_, Op::kLessEqual, number, kMost);
-    const SizeExpr now = size_symbol(tracer_, tracer_.hint(size));
-    tracer_.assign({*now.as_symbol()}, {number});
+    check_int(tracer_, Op::kLessEqual, number, kMostSize);
+    const SizeExpr now = kept_size(tracer_, number, tracer_.hint(size));
     sizes_.emplace(symbol, now);
     return now;
   }

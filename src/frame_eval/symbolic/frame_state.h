@@ -57,6 +57,14 @@ std::optional<Type> number_type(const Sym& value);
 // The node of a number, constant or of the run, as `dtype`.
 NodeId number_node(Tracer& tracer, const Sym& value, DType dtype);
 
+// What symbols that the program sets never exceed, so that sums of sizes stay in 64 bits: the
+// program checks it, or the memory would not suffice.
+inline constexpr int64_t kMostSize = int64_t{1} << 40;
+// A size that the program sets.
+SizeExpr size_symbol(Tracer& tracer, int64_t hint);
+// The same, which is set now, to this number.
+SizeExpr kept_size(Tracer& tracer, NodeId number, int64_t hint);
+
 // One state variable.
 struct Carrier {
   StateType type;                    // sizes that change are symbols

@@ -16,8 +16,6 @@ namespace {
 constexpr size_t kMostStores = 64;
 // Room in a list before it has grown.
 constexpr int64_t kFirstRoom = 16;
-// No list is longer, so that sums of lengths stay in 64 bits: the memory would not suffice.
-constexpr int64_t kMostItems = int64_t{1} << 40;
 
 std::vector<SizeExpr> item_dims(const StateType& element) {
   return element.kind == StateKind::kArray ? element.type.dims : std::vector<SizeExpr>{};
@@ -31,10 +29,7 @@ std::vector<SizeExpr> with_count(const SizeExpr& count, const StateType& element
 
 // A symbol of its own, which keeps the value that `size` has now.
 SizeExpr snapshot(Tracer& tracer, const SizeExpr& size) {
-  const SizeExpr now =
-      tracer.run_symbol(tracer.hint(size), Tracer::Bounds{SizeExpr(0), SizeExpr(kMostItems)});
-  tracer.assign({*now.as_symbol()}, {tracer.size_node(size)});
-  return now;
+  return kept_size(tracer, tracer.size_node(size), tracer.hint(size));
 }
 
 void set_symbol(Tracer& tracer, const SizeExpr& symbol, const SizeExpr& value) {
@@ -159,19 +154,22 @@ std::optional<StateType> item_type(const Sym& item) {
   return type;
 }
 
-StateType join_items(Tracer& tracer, const StateType& a, const StateType& b) {
-  if (a.kind == StateKind::kArray && is_alike(a, b)) {
-    for (size_t axis = 0; axis < a.type.dims.size(); ++axis) {
-      if (!is_one_size(tracer, a.type.dims[axis], b.type.dims[axis]))
-        refuse_loop("a list grows by arrays of several sizes");
-    }
-    return a;
+namespace {
+
+// Throws Break where no list holds both.
+void check_joined(Tracer& tracer, const StateType& a, const StateType& b) {
+  if (!is_alike(a, b)) {
+    if (a.kind == StateKind::kArray || !join(a, b))
+      refuse_loop("a list grows by items of several types");
+    return;
   }
-  const auto joined = a.kind != StateKind::kArray ? join(a, b) : std::nullopt;
-  if (!joined || joined->kind == StateKind::kArray)
-    refuse_loop("a list grows by items of several types");
-  return *joined;
+  for (size_t axis = 0; axis < a.type.dims.size(); ++axis) {
+    if (!is_one_size(tracer, a.type.dims[axis], b.type.dims[axis]))
+      refuse_loop("a list grows by arrays of several sizes");
+  }
 }
+
+}  // namespace
 
 std::shared_ptr<GrownList> make_grown(Tracer& tracer, const Sym& list, const StateType& element,
                                       Growth growth, const std::optional<SizeExpr>& trips) {
@@ -188,9 +186,8 @@ std::shared_ptr<GrownList> make_grown(Tracer& tracer, const Sym& list, const Sta
     grown->capacity = growth == Growth::kCounted ? length + *trips : length;
   } else {
     const int64_t hint = tracer.hint(length) + 2;
-    const Tracer::Bounds bounds{SizeExpr(0), SizeExpr(kMostItems)};
-    grown->length = tracer.run_symbol(hint, bounds);
-    grown->capacity = tracer.run_symbol(2 * hint + kFirstRoom, bounds);
+    grown->length = size_symbol(tracer, hint);
+    grown->capacity = size_symbol(tracer, 2 * hint + kFirstRoom);
     set_symbol(tracer, grown->length, length);
     set_symbol(tracer, grown->capacity, length + kFirstRoom);
   }
@@ -205,7 +202,7 @@ std::shared_ptr<GrownList> make_grown(Tracer& tracer, const Sym& list, const Sta
   for (const Sym& item : items) {
     const auto type = item_type(item);
     if (!type) refuse_loop("a list that grows holds a " + type_name(item));
-    join_items(tracer, element, *type);
+    check_joined(tracer, element, *type);
     all_alike = all_alike && *type == element;
   }
   put_all(tracer, *grown, items);
@@ -217,7 +214,7 @@ void grown_append(Tracer& tracer, GrownList& list, const Sym& item, const SizeEx
   const auto type = item_type(item);
   if (!type) refuse_loop("a list grows by a " + type_name(item));
   if (list.element.kind == StateKind::kArray) {
-    join_items(tracer, list.element, *type);
+    check_joined(tracer, list.element, *type);
   } else if (!(*type == list.element)) {
     refuse_loop("a list grows by items of several types");
   }

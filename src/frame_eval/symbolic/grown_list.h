@@ -25,8 +25,6 @@ struct GrownList : SymbolicValue {
 
 // What the items of a list that grows are. nullopt: nothing that memory holds.
 std::optional<StateType> item_type(const Sym& item);
-// Of all of them. Throws Break where they are of several types.
-StateType join_items(Tracer& tracer, const StateType& a, const StateType& b);
 
 // The list, a kList or kGrownList, as it is when a loop of `trips` iterations begins.
 std::shared_ptr<GrownList> make_grown(Tracer& tracer, const Sym& list, const StateType& element,

@@ -130,7 +130,6 @@ class Regions {
     Frame* frame = nullptr;
     size_t head = 0;
     int64_t begins_at = 0;  // trace_clock()
-    SizeExpr counter;
     std::vector<GrowingList> lists;
     Paths paths;
     size_t merge = kSink;  // where the ways out of the loop meet
@@ -165,16 +164,16 @@ class Regions {
                const std::function<void(const SizeExpr& counter)>& enter,
                const std::function<void()>& exhaust);
   void make_state(Frame& frame, Context* context);
-  void grow_lists(Frame& frame, Context* context, const std::optional<SizeExpr>& trips,
-                  bool has_run);
+  // `count`: of the loop's iterations, which is not negative; nullopt: a while loop.
+  void grow_lists(Frame& frame, Context* context, const std::optional<SizeExpr>& count);
   // The list becomes one that the loop can grow: in the states, too, which are of the same frame.
   // Null: it is one, of a loop around this one.
   std::shared_ptr<GrownList> grow_list(Frame& frame, const ListPlace& place,
                                        const LoopFacts::Loop::List& facts,
-                                       const std::optional<SizeExpr>& trips,
+                                       const std::optional<SizeExpr>& count,
                                        const std::vector<FrameState*>& states);
   bool lists_are_counted(Context& context);
-  void finish_lists(Context* context, const std::optional<SizeExpr>& trips, bool has_run);
+  void finish_lists(Context* context, const std::optional<SizeExpr>& count);
   // The open loop that makes this list longer.
   std::pair<Context*, GrowingList*> growing(const Sym& list);
   void note_growth(GrowingList& list, Growth growth);

@@ -55,14 +55,14 @@ bool Regions::GrowingList::is_behind_iteration() const {
 
 std::shared_ptr<GrownList> Regions::grow_list(Frame& frame, const ListPlace& place,
                                               const LoopFacts::Loop::List& facts,
-                                              const std::optional<SizeExpr>& trips,
+                                              const std::optional<SizeExpr>& count,
                                               const std::vector<FrameState*>& states) {
   const std::vector<Sym>& values = values_at(frame, place);
   const Sym list = place.index < values.size() ? values[place.index] : nullptr;
   if (!list || (list->kind != SymKind::kList && list->kind != SymKind::kGrownList))
     refuse_loop("a variable holds a list that grows in some calls only");
   Growth growth = facts.growth;
-  if (!trips && growth == Growth::kCounted) growth = Growth::kFree;
+  if (!count && growth == Growth::kCounted) growth = Growth::kFree;
   // An outer loop makes it longer, too.
   if (growing(list).first != nullptr) return nullptr;
   if (list->kind == SymKind::kGrownList && growth != Growth::kCounted &&
@@ -71,7 +71,7 @@ std::shared_ptr<GrownList> Regions::grow_list(Frame& frame, const ListPlace& pla
   must_grow(list, facts.element, growth);
   if (is_held_elsewhere(interpreter_.tracer, frame, list))
     refuse_loop("a list grows that something else than a variable holds");
-  auto grown = make_grown(interpreter_.tracer, list, facts.element, growth, trips);
+  auto grown = make_grown(interpreter_.tracer, list, facts.element, growth, count);
   std::vector<std::vector<Sym>*> all{&frame.slots, &frame.stack};
   for (FrameState* state : states) {
     all.push_back(&state->slots);
@@ -81,10 +81,7 @@ std::shared_ptr<GrownList> Regions::grow_list(Frame& frame, const ListPlace& pla
   return grown;
 }
 
-void Regions::grow_lists(Frame& frame, Context* context, const std::optional<SizeExpr>& trips,
-                         bool has_run) {
-  std::optional<SizeExpr> count = trips;
-  if (trips && !has_run) count = SizeExpr::max(*trips, 0);
+void Regions::grow_lists(Frame& frame, Context* context, const std::optional<SizeExpr>& count) {
   for (auto& [place, facts] : context->facts->lists) {
     GrowingList growing;
     growing.list = grow_list(frame, place, facts, count, {});
@@ -106,12 +103,12 @@ bool Regions::lists_are_counted(Context& context) {
   return all;
 }
 
-void Regions::finish_lists(Context* context, const std::optional<SizeExpr>& trips, bool has_run) {
+void Regions::finish_lists(Context* context, const std::optional<SizeExpr>& count) {
   for (GrowingList& one : context->lists) {
     if (one.list->growth != Growth::kCounted) continue;
     // How many iterations there were is not known behind a break.
     if (!context->exits.empty()) note_growth(one, Growth::kFree);
-    one.list->length = one.before + (has_run ? *trips : SizeExpr::max(*trips, 0));
+    one.list->length = one.before + *count;
   }
 }
 

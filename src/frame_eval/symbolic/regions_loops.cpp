@@ -402,7 +402,9 @@ void Regions::capture(Frame& frame, Paths paths, size_t head, const std::optiona
                                                     "a loop has an iteration at " +
                                                         interpreter_.location_text()) == true;
   context->begins_at = trace_clock();
-  grow_lists(frame, context.get(), trips, has_run);
+  std::optional<SizeExpr> count = trips;
+  if (trips && !has_run) count = SizeExpr::max(*trips, 0);
+  grow_lists(frame, context.get(), count);
   const RegionStart start{NodeId{static_cast<uint32_t>(tracer.graph().size())},
                           tracer.symbol_count()};
   make_state(frame, context.get());
@@ -416,7 +418,6 @@ void Regions::capture(Frame& frame, Paths paths, size_t head, const std::optiona
     bounds = Tracer::Bounds{0, *trips - 1};
   }
   const SizeExpr counter = tracer.run_symbol(middle, bounds);
-  context->counter = counter;
   context->loop = tracer.enter_region(Op::kLoop, {}, RegionAttr{*counter.as_symbol(), trips});
   const std::vector<bool> read_first = live_at(frame, trips ? head + 1 : head);
   std::map<size_t, std::vector<Sym>> tuples = context->tuples;
@@ -438,7 +439,7 @@ void Regions::capture(Frame& frame, Paths paths, size_t head, const std::optiona
   Sym returned;
   const bool around = run_path(frame, kSink, &returned, !trips);
   if (around) go_around(*contexts_.back());
-  finish_lists(contexts_.back().get(), trips, has_run);
+  finish_lists(contexts_.back().get(), count);
   heap.check_unchanged();
   tracer.leave_region(contexts_.back()->loop);
   context = std::move(contexts_.back());
