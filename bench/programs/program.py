@@ -54,6 +54,11 @@ class Program:
         """The arguments for one more call: those that it changes are copies, the others are shared."""
         return tuple(_copy(arg) if i in self.changed else arg for i, arg in enumerate(args))
 
+    def outcome_of(self, function, args):
+        """What one more call of `function`, this program's or one made of it, leaves behind."""
+        args = self.fresh(args)
+        return self.outcome(args, function(*args))
+
     def outcome(self, args, result):
         """All that a call leaves behind: what it changed, and what it returned."""
         return [args[i] for i in self.changed], result

@@ -18,17 +18,12 @@ def program(request):
     return request.param
 
 
-def outcome(program, function, args):
-    args = program.fresh(args)
-    return program.outcome(args, function(*args))
-
-
 def test_on_the_device_gives_what_numpy_gives(program, fake_cuda):
     args, untouched = program.inputs("small"), program.inputs("small")
-    expected = outcome(program, program.function, args)
+    expected = program.outcome_of(program.function, args)
     compiled = nl.compile(program.function, backend="cuda")
     for _ in range(2):
-        assert difference(expected, outcome(program, compiled, args), program.rtol, program.atol) is None
+        assert difference(expected, program.outcome_of(compiled, args), program.rtol, program.atol) is None
     assert difference(untouched, args, 0.0, 0.0) is None
 
 
@@ -38,7 +33,7 @@ def test_nvrtc_compiles_every_kernel(program):
         MISSING["nvrtc"] = "it was not found"
         pytest.skip(why)
     compiled = nl.compile(program.function)
-    outcome(program, compiled, program.inputs("small"))
+    program.outcome_of(compiled, program.inputs("small"))
     for source in testing.cuda_sources(compiled):
         if "__global__" not in source:
             continue

@@ -1,5 +1,6 @@
 // The closer look of the cold blocks (fp_checks.h): plain C++ over the lanes written to memory.
 #include "fp_checks.h"
+#include "infinities.h"
 
 namespace numlift::codegen::cpu {
 
@@ -31,8 +32,9 @@ bool suspicious(const WatchedOp& op, uint8_t result, uint8_t operands, bool by_z
     if (!excused) return true;
   }
   if (!(result & kInfinite) || (operands & (kNan | kInfinite))) return false;
+  const auto means = static_cast<InfinityMeans>(op.infinity);
   const bool divide =
-      op.infinity == WatchedOp::kMeansDivide || (op.infinity == WatchedOp::kMeansEither && by_zero);
+      means == InfinityMeans::kDivide || (means == InfinityMeans::kEither && by_zero);
   return (op.fp_checks & (divide ? kFpDivide : kFpOver)) != 0;
 }
 

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "infinities.h"
 #include "numlift/support/check.h"
 
 namespace numlift::codegen::cpu {
@@ -37,24 +38,6 @@ llvm::Value* either(llvm::IRBuilder<>& builder, llvm::Value* a, llvm::Value* b) 
   if (!a) return b;
   const unsigned lanes = std::max(lane_count(a->getType()), lane_count(b->getType()));
   return builder.CreateOr(spread(builder, a, lanes), spread(builder, b, lanes));
-}
-
-WatchedOp::Infinity infinity_means(Op op) {
-  switch (op) {
-    case Op::kLog:
-    case Op::kLog2:
-    case Op::kLog10:
-    case Op::kLog1p:
-    case Op::kArctanh:
-      return WatchedOp::kMeansDivide;
-    case Op::kDivide:
-    case Op::kFloorDivide:
-    case Op::kReciprocal:
-    case Op::kPower:
-      return WatchedOp::kMeansEither;
-    default:
-      return WatchedOp::kMeansOverflow;
-  }
 }
 
 // Whether a NaN or infinity in operand `position` always makes the result NaN or infinite.
@@ -155,8 +138,7 @@ void FpChecks::watch(Op op, uint8_t fp_checks, const LaneValue& result,
   for (size_t i = 0; i < operands.size(); ++i)
     if (is_float(operand_dtypes[i]) || is_complex(operand_dtypes[i]))
       watched.operands.push_back(operands[i]);
-  if (op == Op::kDivide || op == Op::kFloorDivide) watched.divisor = operands[1];
-  if (op == Op::kReciprocal || op == Op::kPower) watched.divisor = operands[0];
+  if (infinity_means(op) == InfinityMeans::kEither) watched.divisor = operands[divisor_of(op)];
   watched_.push_back(std::move(watched));
 }
 
@@ -194,7 +176,7 @@ llvm::Value* FpChecks::call_check_values() {
   std::vector<WatchedOp> ops;
   for (const Watched& watched : watched_) {
     WatchedOp op{watched.fp_checks,
-                 infinity_means(watched.op),
+                 static_cast<uint8_t>(infinity_means(watched.op)),
                  watched.result.im != nullptr,
                  {slot_of(watched.result.re), slot_of(watched.result.im)},
                  {slot_of(watched.divisor.re), slot_of(watched.divisor.im)},

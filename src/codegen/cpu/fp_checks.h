@@ -34,13 +34,12 @@ struct SeenSlots {
 // One watched operation in the table of a cold block. Slots number the values written; each has the
 // same number of lanes.
 struct WatchedOp {
-  enum Infinity : uint8_t { kMeansOverflow, kMeansDivide, kMeansEither };
   static constexpr uint8_t kNoSlot = 0xFF;
   uint8_t fp_checks;
-  uint8_t infinity;  // what an infinity out of finite operands tells
+  uint8_t infinity;  // InfinityMeans
   uint8_t is_complex;
   uint8_t result[2];   // slots of the parts
-  uint8_t divisor[2];  // kMeansEither: zero here means division by zero
+  uint8_t divisor[2];  // kEither: zero here means division by zero
   uint8_t operands[4];
   uint8_t unused;
 };

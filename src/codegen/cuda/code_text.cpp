@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 
+#include "infinities.h"
 #include "numlift/graph/op.h"
 #include "numlift/graph/scalar.h"
 #include "numlift/support/check.h"
@@ -215,22 +216,15 @@ std::vector<std::string> check_codes(Op op, DType loop_dtype, uint8_t fp_checks,
 }
 
 std::string divides_by_zero_code(Op op, const std::vector<std::string>& operands) {
-  switch (op) {
-    case Op::kLog:
-    case Op::kLog2:
-    case Op::kLog10:
-    case Op::kLog1p:
-    case Op::kArctanh:
+  switch (infinity_means(op)) {
+    case InfinityMeans::kDivide:
       return "true";
-    case Op::kDivide:
-    case Op::kFloorDivide:
-      return fmt::format("!nl_true({})", operands[1]);
-    case Op::kReciprocal:
-    case Op::kPower:
-      return fmt::format("!nl_true({})", operands[0]);
-    default:
+    case InfinityMeans::kEither:
+      return fmt::format("!nl_true({})", operands[divisor_of(op)]);
+    case InfinityMeans::kOverflow:
       return "false";
   }
+  NUMLIFT_UNREACHABLE();
 }
 
 }  // namespace numlift::codegen::cuda

@@ -102,14 +102,18 @@ void DeviceBuffers::drop_block(State* state) {
   state->device_valid = false;
 }
 
+bool DeviceBuffers::grows(const Buffer& buffer) const {
+  return buffer.kind == Buffer::Kind::kTemp && buffer.slot < program_.grown_slots.size() &&
+         program_.grown_slots[buffer.slot];
+}
+
 void DeviceBuffers::need_block(uint32_t index, const Extent& extent) {
   State& s = states_[index];
   const auto bytes = static_cast<size_t>(extent.bytes);
   if (s.block != 0 && s.block_bytes >= bytes) return;
   drop_block(&s);
   const Buffer& b = buffer(index);
-  const bool shares_slot = b.kind == Buffer::Kind::kTemp && !b.moves &&
-                           !(b.slot < program_.grown_slots.size() && program_.grown_slots[b.slot]);
+  const bool shares_slot = b.kind == Buffer::Kind::kTemp && !b.moves && !grows(b);
   if (!shares_slot) {
     s.block = device_.memory().allocate(bytes);
     s.block_bytes = bytes;
@@ -139,9 +143,7 @@ DevicePointer DeviceBuffers::on_device(BufferId id) {
 bool DeviceBuffers::need_host(uint32_t index) {
   State& s = states_[index];
   const Buffer& b = buffer(index);
-  const bool grows = b.kind == Buffer::Kind::kTemp && b.slot < program_.grown_slots.size() &&
-                     program_.grown_slots[b.slot];
-  if (!grows) return true;
+  if (!grows(b)) return true;
   const int64_t bytes = size(b.bytes);
   if (bytes <= s.host_room) return true;
   if (frame_->callbacks->grow(frame_->context, index, bytes) != 0) return false;

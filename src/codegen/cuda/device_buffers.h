@@ -59,6 +59,8 @@ class DeviceBuffers {
   Extent extent(uint32_t index) const;
   const Buffer& buffer(uint32_t index) const { return program_.buffers[index]; }
   State& state(BufferId id) { return states_[static_cast<uint32_t>(id)]; }
+  // A temporary whose memory only grows, and is its own.
+  bool grows(const Buffer& buffer) const;
   void need_block(uint32_t index, const Extent& extent);
   bool need_host(uint32_t index);
   void download(uint32_t index, const Extent& extent);

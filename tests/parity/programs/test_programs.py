@@ -18,17 +18,12 @@ def program(request):
     return request.param
 
 
-def outcome(program, function, args):
-    args = program.fresh(args)
-    return program.outcome(args, function(*args))
-
-
 def test_compiled_gives_what_numpy_gives(program):
     args, untouched = program.inputs("small"), program.inputs("small")
-    expected = outcome(program, program.function, args)
+    expected = program.outcome_of(program.function, args)
     compiled = nl.compile(program.function)
     for _ in range(2):
-        assert difference(expected, outcome(program, compiled, args), program.rtol, program.atol) is None
+        assert difference(expected, program.outcome_of(compiled, args), program.rtol, program.atol) is None
     # Nothing is changed but what the program names: all calls share the rest.
     assert difference(untouched, args, 0.0, 0.0) is None
 
@@ -64,6 +59,6 @@ def test_c_twins_do_the_same_work():
     assert len(twinned) >= 4
     for program in twinned:
         args = program.inputs("small")
-        expected = outcome(program, program.function, args)
-        actual = outcome(program, lambda *args, p=program: getattr(twins, p.name)(library, *args), args)
+        expected = program.outcome_of(program.function, args)
+        actual = program.outcome_of(lambda *args, p=program: getattr(twins, p.name)(library, *args), args)
         assert difference(expected, actual, program.rtol, program.atol) is None, program.name

@@ -7,6 +7,7 @@
 #include <random>
 
 #include "codegen/cuda/fake_device.h"
+#include "codegen/reduction_graphs.h"
 #include "codegen/runs_like_evaluator.h"
 #include "numlift/codegen/cuda.h"
 #include "numlift/codegen/target.h"
@@ -104,19 +105,6 @@ TEST_P(EveryOp, OnTheDeviceEqualsTheEvaluator) {
       EXPECT_EQ(compare_arrays(actual.outputs[i], expected.outputs[i], tolerance), "");
     }
   }
-}
-
-Graph reductions_of(const std::vector<Op>& ops, DType dtype, bool is_strided) {
-  GraphBuilder builder("reductions");
-  const std::vector<SizeExpr> dims = {builder.symbol(SymbolKind::kDim, 0, 0, 3),
-                                      builder.symbol(SymbolKind::kDim, 0, 1, 5)};
-  std::vector<SizeExpr> strides = {builder.symbol(SymbolKind::kStride, 0, 0, 100),
-                                   builder.symbol(SymbolKind::kStride, 0, 1, 16)};
-  const NodeId x =
-      is_strided ? builder.placeholder(dtype, dims, strides) : builder.placeholder(dtype, dims);
-  for (const std::vector<int>& axes : {std::vector<int>{0}, {1}, {0, 1}})
-    for (Op op : ops) builder.output(builder.reduce(op, x, axes));
-  return builder.finish();
 }
 
 class EveryReductionOnDevice : public ::testing::TestWithParam<DType> {};
