@@ -95,11 +95,8 @@ Sym dict_size(const Call& call) {
 }
 
 Sym list_contains(const Call& call) {
-  for (const Sym& item : sequence_items(call.interpreter, call.self)) {
-    if (equal_items(call.interpreter, item, call.arguments[0]))
-      return call.interpreter.boolean(true);
-  }
-  return call.interpreter.boolean(false);
+  const Sym items = as_plain_container(call.interpreter, call.self);
+  return call.interpreter.boolean(contains(call.interpreter, items, call.arguments[0]));
 }
 
 Sym dict_contains(const Call& call) {

@@ -32,6 +32,33 @@ Sym make_list(std::vector<Sym> items) {
   return list;
 }
 
+SourcePtr container_source(const Sym& container) {
+  return container->source ? container->source : Source::constant(object_of(container));
+}
+
+namespace {
+
+void guard_type(Interpreter& interpreter, const Sym& container) {
+  interpreter.tracer.guard(
+      container_source(container),
+      guards::HasType{Ref::create(reinterpret_cast<PyObject*>(object_of(container).type()))},
+      "its type is used at " + interpreter.location_text());
+}
+
+}  // namespace
+
+void guard_length(Interpreter& interpreter, const Sym& container, int64_t length) {
+  guard_type(interpreter, container);
+  interpreter.tracer.guard(container_source(container), guards::HasLength{length},
+                           "its length is used at " + interpreter.location_text());
+}
+
+void check_size(Py_ssize_t size, int64_t limit, const char* what) {
+  if (size > limit) {
+    throw_break("too_long", fmt::format("the items of a {} of length {} are followed", what, size));
+  }
+}
+
 namespace {
 
 bool has_object_type(const Sym& value, PyTypeObject* type) {
@@ -46,30 +73,6 @@ bool is_outside_list(const Sym& value) {
 bool is_outside_dict(const Sym& value) {
   return has_object_type(value, &PyDict_Type) ||
          (is_container_instance(value) && PyDict_Check(object_of(value).get()));
-}
-
-// Where the parts of an outside container are read from.
-SourcePtr container_source(const Sym& container) {
-  return container->source ? container->source : Source::constant(object_of(container));
-}
-
-void guard_type(Interpreter& interpreter, const Sym& container) {
-  interpreter.tracer.guard(
-      container_source(container),
-      guards::HasType{Ref::create(reinterpret_cast<PyObject*>(object_of(container).type()))},
-      "its type is used at " + interpreter.location_text());
-}
-
-void guard_length(Interpreter& interpreter, const Sym& container, int64_t length) {
-  guard_type(interpreter, container);
-  interpreter.tracer.guard(container_source(container), guards::HasLength{length},
-                           "its length is used at " + interpreter.location_text());
-}
-
-void check_size(Py_ssize_t size, int64_t limit, const char* what) {
-  if (size > limit) {
-    throw_break("too_long", fmt::format("the items of a {} of length {} are followed", what, size));
-  }
 }
 
 bool is_changed(const Sym& container) {

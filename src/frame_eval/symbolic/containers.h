@@ -33,6 +33,13 @@ bool is_dict_based(const Sym& value);
 // dict(dict), past what its class overrides.
 Sym copy_of_dict(Interpreter& interpreter, const Sym& dict);
 
+// Where the parts of an outside container are read from.
+guards::SourcePtr container_source(const Sym& container);
+// That it has this length, and its type.
+void guard_length(Interpreter& interpreter, const Sym& container, int64_t length);
+// Throws Break where there are too many items to follow each; `what`: a list, dict, …
+void check_size(Py_ssize_t size, int64_t limit, const char* what);
+
 // Before `value` becomes an item of `container`, which was made in the frame: containers in each
 // other are trees. Throws Break for one that would hold itself.
 void check_acyclic(const Sym& container, const Sym& value);

@@ -21,19 +21,6 @@ using guards::Source;
 
 namespace {
 
-guards::SourcePtr source_of(const Sym& value) {
-  return value->source ? value->source : Source::constant(object_of(value));
-}
-
-void guard_size(Interpreter& interpreter, const Sym& container, Py_ssize_t size) {
-  if (size > kMaxSequenceItems) {
-    throw_break("too_long", fmt::format("the items of a {} of length {} are followed",
-                                        type_name(container), size));
-  }
-  interpreter.tracer.guard(source_of(container), guards::HasLength{size},
-                           "its length is used at " + interpreter.location_text());
-}
-
 // ---------------------------------------------------------------- sets
 
 constexpr const char* kAdd = "add";
@@ -72,15 +59,16 @@ const Sym& opened_set(Interpreter& interpreter, const Sym& set) {
   ObjectState& state = as<ObjectValue>(set).changed();
   if (state.content) return state.content;
   check_items(set);
-  type_of(interpreter, set);
-  guard_size(interpreter, set, PySet_GET_SIZE(object_of(set).get()));
+  const Py_ssize_t size = PySet_GET_SIZE(object_of(set).get());
+  check_size(size, kMaxSequenceItems, "set");
+  guard_length(interpreter, set, size);
   const Ref items = must(PySequence_Tuple(object_of(set).get()));
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(items.get()); ++i) {
     PyObject* item = PyTuple_GET_ITEM(items.get(), i);
     if (!is_pure(item) && !is_lasting_key(item, set->source.get())) {
       throw_break("unsupported_value", "a set with a " + std::string(Py_TYPE(item)->tp_name));
     }
-    interpreter.tracer.guard(Source::dict_item(source_of(set), item), guards::IsPresent{},
+    interpreter.tracer.guard(Source::dict_item(container_source(set), item), guards::IsPresent{},
                              "an item of the set at " + interpreter.location_text());
   }
   const auto content = std::make_shared<SetValue>(checked(PySet_New(object_of(set).get())));
@@ -178,7 +166,7 @@ bool outside_set_contains(Interpreter& interpreter, const Sym& set, const Sym& i
   if (found < 0) must(nullptr);
   using guards::Predicate;
   interpreter.tracer.guard(
-      Source::dict_item(source_of(set), key),
+      Source::dict_item(container_source(set), key),
       found == 1 ? Predicate(guards::IsPresent{}) : Predicate(guards::IsAbsent{}),
       "it is looked for at " + interpreter.location_text());
   return found == 1;
@@ -187,10 +175,8 @@ bool outside_set_contains(Interpreter& interpreter, const Sym& set, const Sym& i
 int64_t outside_set_size(Interpreter& interpreter, const Sym& set) {
   if (as<ObjectValue>(set).state)
     return PySet_GET_SIZE(as<SetValue>(opened_set(interpreter, set)).real.get());
-  type_of(interpreter, set);
   const Py_ssize_t size = PySet_GET_SIZE(object_of(set).get());
-  interpreter.tracer.guard(source_of(set), guards::HasLength{size},
-                           "its length is used at " + interpreter.location_text());
+  guard_length(interpreter, set, size);
   return size;
 }
 
@@ -264,16 +250,16 @@ Sym opened_deque(Interpreter& interpreter, const Sym& deque) {
   if (const auto& state = as<ObjectValue>(deque).state; state && state->content)
     return state->content;
   BorrowedRef real = object_of(deque);
-  type_of(interpreter, deque);
   const auto size = PyObject_Length(real.get());
-  guard_size(interpreter, deque, size);
+  check_size(size, kMaxSequenceItems, "collections.deque");
+  guard_length(interpreter, deque, size);
   const Ref limit = must(PyObject_GetAttrString(real.get(), "maxlen"));
-  interpreter.tracer.guard(Source::part(source_of(deque), Source::Part::kDequeLimit),
+  interpreter.tracer.guard(Source::part(container_source(deque), Source::Part::kDequeLimit),
                            guards::EqualsConstant{limit}, "the bound of a deque");
   std::vector<Sym> items;
   for (Py_ssize_t i = 0; i < size; ++i) {
     items.push_back(interpreter.tracer.outside(must(PySequence_GetItem(real.get(), i)),
-                                               Source::item(source_of(deque), i)));
+                                               Source::item(container_source(deque), i)));
   }
   auto content = std::make_shared<LibraryObject>();
   content->cls = Ref::create(reinterpret_cast<PyObject*>(deque_class()));
