@@ -74,17 +74,15 @@ std::string fill_in(std::string_view text, DType result, const std::vector<std::
 
 template <class T, class Bits>
 std::string float_code(T value, std::string_view type) {
+  const bool is_double = sizeof(T) == 8;
   if (!std::isfinite(value))
-    return fmt::format("nl_bits<{}>({:#x}ull)", type, uint64_t{std::bit_cast<Bits>(value)});
+    return fmt::format("nl_bits<{}>({:#x}{})", type, std::bit_cast<Bits>(value),
+                       is_double ? "ull" : "u");
   std::string text = fmt::format("{}", value);
   if (text.find_first_of(".e") == std::string::npos) text += ".0";
-  return sizeof(T) == 4 ? text + "f" : text;
+  return is_double ? text : text + "f";
 }
-std::string f32_code(float value) {
-  if (!std::isfinite(value))
-    return fmt::format("nl_bits<f32>({:#x}u)", std::bit_cast<uint32_t>(value));
-  return float_code<float, uint32_t>(value, "f32");
-}
+std::string f32_code(float value) { return float_code<float, uint32_t>(value, "f32"); }
 std::string f64_code(double value) { return float_code<double, uint64_t>(value, "f64"); }
 
 template <class T>

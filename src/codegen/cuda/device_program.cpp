@@ -202,6 +202,7 @@ class ProgramRun {
     return Next::kJumped;
   }
   Next next_iteration();
+  int64_t blocks_of(const Kernel& kernel) const;
   void launch(const Kernel& kernel, Function function, const NestKernels& nest);
   bool must_restart();
   Next poll();
@@ -260,27 +261,28 @@ bool ProgramRun::must_restart() {
   return status != 0;
 }
 
-void ProgramRun::launch(const Kernel& kernel, Function function, const NestKernels& nest) {
+// How many blocks the kernel's iterations are worth; 0: it has none.
+int64_t ProgramRun::blocks_of(const Kernel& kernel) const {
   const int64_t iterations = buffers_.size(kernel.iterations);
-  int64_t grid = 1, threads = kBlockThreads;
   const int64_t most = kBlocksPerMultiprocessor * device_.multiprocessors();
   switch (kernel.shape) {
     case Kernel::Shape::kThreads:
-      grid = std::min((iterations + kBlockThreads - 1) / kBlockThreads, most);
-      break;
+      return std::min((iterations + kBlockThreads - 1) / kBlockThreads, most);
     case Kernel::Shape::kBlocks:
-      grid = std::min(iterations, most);
-      break;
+      return std::min(iterations, most);
     case Kernel::Shape::kPartials:
-      grid = std::clamp<int64_t>((iterations + kIterationsPerPartial - 1) / kIterationsPerPartial,
+      return std::clamp<int64_t>((iterations + kIterationsPerPartial - 1) / kIterationsPerPartial,
                                  1, kMostPartials);
-      break;
     case Kernel::Shape::kOneBlock:
-      break;
     case Kernel::Shape::kOneThread:
-      threads = 1;
-      break;
+      return 1;
   }
+  NUMLIFT_UNREACHABLE();
+}
+
+void ProgramRun::launch(const Kernel& kernel, Function function, const NestKernels& nest) {
+  int64_t grid = blocks_of(kernel);
+  const int64_t threads = kernel.shape == Kernel::Shape::kOneThread ? 1 : kBlockThreads;
   // Without iterations there may still be something to report: scalars are computed before the
   // loop.
   const bool reports = std::any_of(kernel.parameters.begin(), kernel.parameters.end(),
